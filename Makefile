@@ -1,0 +1,40 @@
+# Two commands do everything: `make run` (the main job) and `make test`.
+# Each sets up what it needs in .venv and reuses it while pyproject.toml is unchanged.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench clean
+
+help:            ## what there is
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
+
+$(VENV)/.installed: pyproject.toml
+	@echo "setting up $(VENV) (once)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "installing what the tests and linters need (once)"
+	@$(PIP) --editable '.[test,lint]'
+	@touch $@
+
+run: $(VENV)/.installed            ## the main job: six learners, two users, a table and a picture
+	@$(BIN)/rankloop run
+
+test: $(VENV)/.installed-dev       ## every test, proofs and documentation included
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev       ## ruff and mypy
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in one run
+	@$(BIN)/rankloop bench
+
+clean:           ## remove the virtual environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build

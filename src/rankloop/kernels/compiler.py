@@ -1,0 +1,89 @@
+"""`@kernel`: compile with Numba, once, and keep the machine code on disk.
+
+Numba notices when the file of a cached function changes, but not when a function that it calls
+changes in another file; a stale kernel would then compute yesterday's mathematics. So the cache
+lives in a folder named after the content of all kernel sources: edit one, and all are compiled
+again; change nothing, and every process starts from the machine code on disk.
+"""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config, event
+
+from rankloop.home import home
+
+_KEPT_GENERATIONS = 6
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function with Numba on first use; later processes load it from disk.
+
+    No `fastmath`: bits must not depend on where a kernel was inlined. Sums that matter for speed
+    run in explicit lanes (`rankloop.kernels.arithmetic`).
+    """
+    previous = config.CACHE_DIR
+    config.CACHE_DIR = str(_cache_folder())
+    try:
+        return numba.njit(cache=True, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = previous
+
+
+@contextmanager
+def when_compiling(say: Callable[[], None]) -> Iterator[None]:
+    """Call `say` once if anything has to be compiled inside the `with` block."""
+
+    class Listener(event.Listener):  # type: ignore[misc]
+        said = False
+
+        def on_start(self, _event: object) -> None:
+            if not self.said:
+                self.said = True
+                say()
+
+        def on_end(self, _event: object) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+@cache
+def _cache_folder() -> Path:
+    base = Path(os.environ.get("NUMBA_CACHE_DIR") or home() / "compiled")
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=base):
+            pass
+    except OSError:
+        base = Path(tempfile.gettempdir()) / f"rankloop-compiled-{os.getuid()}"
+    folder = base / f"rankloop-{_sources_fingerprint()}"
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _forget_old_generations(base)
+    return folder
+
+
+def _sources_fingerprint() -> str:
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        source = path.read_bytes()
+        if b"kernel" in source:
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
+    return digest.hexdigest()[:16]
+
+
+def _forget_old_generations(base: Path) -> None:
+    generations = sorted(base.glob("rankloop-*"), key=lambda folder: folder.stat().st_mtime)
+    for folder in generations[:-_KEPT_GENERATIONS]:
+        shutil.rmtree(folder, ignore_errors=True)
