@@ -246,6 +246,4 @@ def log_add_exp(a, b):
     """log(e^a + e^b), for any finite values and for −∞."""
     if a < b:
         a, b = b, a
-    if b == -math.inf:
-        return a
-    return a + math.log1p(math.exp(b - a))
+    return a + log(1.0 + exp(b - a)) if b > -math.inf else a

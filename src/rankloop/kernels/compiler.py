@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event
+from numba.core import config, event, types
+from numba.extending import overload
 
 from rankloop.home import home
 
@@ -36,6 +37,30 @@ def kernel(function: Callable[..., Any]) -> Any:
         return numba.njit(cache=True, error_model="numpy")(function)
     finally:
         config.CACHE_DIR = previous
+
+
+def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
+    """Register a kernel as what `stub` does when its first argument is a `kind` named tuple.
+
+    Compiled code calls the stub by name; Numba picks the implementation by type when it compiles. So the
+    simulation's loop is written once, a new learner or user costs it nothing, and no function is passed
+    as an argument (which would defeat the cache on disk).
+    """
+
+    def register(implementation: Any) -> Any:
+        @overload(stub)
+        def choose(subject: Any, *rest: Any) -> Any:
+            if not (isinstance(subject, types.BaseNamedTuple) and subject.instance_class is kind):
+                return None
+
+            def call(subject: Any, *rest: Any) -> Any:
+                return implementation(subject, *rest)
+
+            return call
+
+        return implementation
+
+    return register
 
 
 @contextmanager

@@ -1,0 +1,60 @@
+"""The methods, one file each. A new one is one new file here and one line in `LEARNERS`.
+
+>>> LEARNERS["ROLTR"](reward="ips+")
+ROLTR(reward='ips+')
+>>> from_settings({"learner": "PDGD", "learning_rate": 0.05})
+PDGD(learning_rate=0.05)
+>>> to_settings(DBGD())["interleaving"]
+'probabilistic'
+"""
+
+from typing import Any
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.learners.coltr import COLTR
+from rankloop.learners.contract import Learner
+from rankloop.learners.dbgd import DBGD
+from rankloop.learners.lines import FixedWeights, Oracle
+from rankloop.learners.mdprank import MDPRank
+from rankloop.learners.pdgd import PDGD
+from rankloop.learners.pmgd import PMGD
+from rankloop.learners.roltr import ROLTR
+
+LEARNERS: dict[str, Any] = {
+    learner.name: learner
+    for learner in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle)
+}
+
+
+def to_settings(learner: Learner) -> dict[str, Any]:
+    """A learner's settings as plain values, for TOML, JSON and manifests."""
+    return msgspec.to_builtins(learner)
+
+
+def from_settings(settings: dict[str, Any]) -> Any:
+    """The learner that `to_settings` described; unknown names and keys are refused."""
+    name = settings.get("learner")
+    if name not in LEARNERS:
+        raise SettingsError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}")
+    try:
+        return msgspec.convert(settings, LEARNERS[name])
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
+__all__ = [
+    "COLTR",
+    "DBGD",
+    "LEARNERS",
+    "PDGD",
+    "PMGD",
+    "ROLTR",
+    "FixedWeights",
+    "Learner",
+    "MDPRank",
+    "Oracle",
+    "from_settings",
+    "to_settings",
+]

@@ -1,0 +1,9 @@
+"""What somebody believes about examination: the probability that a person looks at a rank at all.
+
+The simulated user follows one curve, the learner assumes another; when the two differ, the paper's RQ5
+begins. Both are made here.
+"""
+
+from rankloop.propensities.curves import Known, PowerLaw, Propensities, known, power_law
+
+__all__ = ["Known", "PowerLaw", "Propensities", "known", "power_law"]

@@ -1,0 +1,216 @@
+"""PDGD: pairwise differentiable gradient descent (Oosterhuis and de Rijke, 2018).
+
+The page comes from the same Plackett–Luce policy. Every clicked document i is preferred to every unclicked document j
+among the ranks that were surely looked at, 1 … last click + 1:
+
+    g = Σ ρ_ij σ(1 − σ)(x_i − x_j),   σ = sigmoid(s_i − s_j),   ρ_ij = P(R*) / (P(R) + P(R*))
+
+R* is the page with i and j swapped. ρ makes pages that prefer one of the two as likely to teach as those that prefer
+the other, so where all documents attract equally the expected gradient is 0.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.kernels import implements, kernel
+from rankloop.kernels.arithmetic import exp
+from rankloop.learners.contract import Work, learn, show
+from rankloop.learners.reinforce import decayed, scale_scores, show_plackett_luce
+from rankloop.policies.plackett_luce import log_remaining
+from rankloop.rankers import Linear, starting_weights
+from rankloop.rankers.contract import ascend
+from rankloop.rankers.linear import INITIALS
+from rankloop.settings import require_choice, require_number
+
+AUTHORS_DECAY = 0.9999977
+
+
+class PDGD(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag="PDGD",
+    tag_field="learner",
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+):
+    """Pairwise differentiable gradient descent.
+
+    Attributes:
+        learning_rate: α.
+        decay, floor: α is multiplied by `decay` after each update, down to `floor`. The PDGD author's framework
+            uses 0.9999977 (`rankloop.learners.pdgd.AUTHORS_DECAY`); the paper's comparison none.
+        initial: `zeros`, `direction` or `truncated-normal`.
+
+    >>> PDGD().score_gradient([0.0, 0.0, 0.0], page=[2, 0], clicks=[1, 0])
+    array([-0.125,  0.   ,  0.125])
+    """
+
+    name: ClassVar[str] = "PDGD"
+    learns_from: ClassVar[str] = "clicks"
+    ranks_by_grades: ClassVar[bool] = False
+
+    learning_rate: float = 0.1
+    decay: float = 1.0
+    floor: float = 0.0
+    initial: str = "zeros"
+
+    def __post_init__(self) -> None:
+        require_choice("PDGD", "initial", self.initial, INITIALS)
+        require_number("PDGD", "learning_rate", self.learning_rate, above=0)
+        require_number("PDGD", "decay", self.decay, above=0, at_most=1)
+        require_number("PDGD", "floor", self.floor, at_least=0)
+
+    def model(
+        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
+    ) -> "PDGDModel":
+        """The model before the first impression."""
+        return PDGDModel(
+            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            rate=np.array([self.learning_rate]),
+            decay=float(self.decay),
+            floor=float(self.floor),
+        )
+
+    def work(self, features: int, page_size: int, candidates: int) -> "PDGDWork":
+        """Scratch for queries of up to so many candidates."""
+        return PDGDWork.of(features, page_size, candidates)
+
+    def note_width(self) -> int:
+        """Nothing has to be remembered but the page."""
+        return 0
+
+    def score_gradient(
+        self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """d objective/ds: one value per candidate, 0 for those in no pair."""
+        z = np.array(scores, dtype=np.float64, ndmin=1)
+        shown = np.array(page, dtype=np.int64, ndmin=1)
+        clicked = np.array(clicks, dtype=np.float64, ndmin=1)
+        if shown.shape != clicked.shape:
+            raise SettingsError(
+                f"clicks must have one value per shown document: {len(shown)}; got {len(clicked)}"
+            )
+        work = PDGDWork.of(1, len(shown), len(z))
+        pair_gradient(z, shown, clicked, work)
+        return work.base.gradient.copy()
+
+
+class PDGDModel(NamedTuple):
+    """Parameters and running state first, then the settings that the kernels read."""
+
+    ranker: Linear
+    rate: NDArray[np.float64]
+    decay: float
+    floor: float
+
+
+class PDGDWork(NamedTuple):
+    """The common scratch and, per rank: share of the remaining mass, and what the step keeps of it."""
+
+    base: Work
+    own: NDArray[np.float64]
+    kept: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, features: int, page_size: int, candidates: int) -> "PDGDWork":
+        """Scratch for so many features, ranks and candidates."""
+        base = Work.of(features, page_size, candidates)
+        return cls(base, *(np.zeros(page_size) for _ in range(3)))
+
+
+@implements(show, PDGDModel)
+@kernel
+def show_pdgd(model, work, X, seed, impression, page, notes):
+    """Draw the page from the policy."""
+    show_plackett_luce(work.base, 1.0, X.shape[0], seed, impression, page)
+
+
+@implements(learn, PDGDModel)
+@kernel
+def learn_pdgd(model, work, X, seed, impression, page, notes, clicks, measure):
+    """One step along the weighted preferences; a page without any changes nothing."""
+    n = X.shape[0]
+    z = scale_scores(work.base, n, 1.0)
+    if pair_gradient(z, page, clicks, work):
+        ascend(model.ranker, X, work.base.gradient[:n], model.rate[0], work.base.direction)
+        model.rate[0] = decayed(model.rate[0], model.decay, model.floor)
+    return np.nan
+
+
+@kernel
+def pair_gradient(z, page, clicks, work):
+    """Fill `work.base.gradient`; True if the page held at least one preference. A click counts from 0.5 up."""
+    gradient = work.base.gradient[: z.size]
+    seen = last_click(clicks) + 2
+    if seen > page.size:
+        seen = page.size
+    if seen < 2 or not has_preference(clicks, seen):
+        gradient[:] = 0.0
+        return False
+    remaining = work.base.remaining[: page.size + 1]
+    log_remaining(z, page, gradient, remaining)
+    gradient[:] = 0.0
+    for t in range(seen):
+        work.own[t] = exp(z[page[t]] - remaining[t])
+        work.kept[t] = exp(remaining[t + 1] - remaining[t])
+    for lower in range(1, seen):
+        remaining_without(work.own, work.kept, lower, work.rest)
+        for upper in range(lower):
+            if (clicks[upper] >= 0.5) != (clicks[lower] >= 0.5):
+                weight = swap_weight(z, page, remaining, work.rest, upper, lower)
+                s = z[page[upper]] - z[page[lower]]
+                e = exp(-abs(s))
+                slope = weight * e / ((1.0 + e) * (1.0 + e))
+                sign = 1.0 if clicks[upper] >= 0.5 else -1.0
+                gradient[page[upper]] += sign * slope
+                gradient[page[lower]] -= sign * slope
+    return True
+
+
+@kernel
+def last_click(clicks):
+    """The index of the last click, −2 where there is none."""
+    for k in range(clicks.size - 1, -1, -1):
+        if clicks[k] >= 0.5:
+            return k
+    return -2
+
+
+@kernel
+def has_preference(clicks, seen):
+    """Whether the first `seen` ranks hold both a clicked and an unclicked document."""
+    clicked = 0
+    for k in range(seen):
+        clicked += clicks[k] >= 0.5
+    return 0 < clicked < seen
+
+
+@kernel
+def remaining_without(own, kept, lower, rest):
+    """rest[t]: the share of the remaining mass at step t that is not the document shown at `lower`, t ≤ lower.
+
+    From the bottom up, adding only: one minus that document's share would cancel when it holds almost everything.
+    """
+    rest[lower] = kept[lower]
+    for t in range(lower - 1, -1, -1):
+        rest[t] = rest[t + 1] * kept[t] + own[t]
+
+
+@kernel
+def swap_weight(z, page, remaining, rest, upper, lower):
+    """ρ = P(R*)/(P(R) + P(R*)) for the page with two documents swapped.
+
+    Only the denominators of the steps between differ: there the lower document's mass is replaced by the upper
+    one's, P(R)/P(R*) = Π (e^{s_upper} + rest)/(e^{s_lower} + rest). All factors lie on the same side of 1, so the
+    product may run to 0 or ∞ but never to 0·∞.
+    """
+    ratio = 1.0
+    for t in range(upper + 1, lower + 1):
+        ratio *= exp(z[page[upper]] - remaining[t]) + rest[t]
+    return 1.0 / (1.0 + ratio)

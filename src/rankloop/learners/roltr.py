@@ -1,0 +1,192 @@
+"""ROLTR: reinforcement online learning to rank with unbiased reward shaping. The paper's method.
+
+A page is an episode: at each rank the policy picks one of the remaining documents, and the person's click, or its
+absence, is turned into a reward that does not depend on how likely the rank was to be seen (`rankloop.rewards`).
+REINFORCE moves the ranker towards pages that earn more. Options that are off by default are what the paper mentions
+or its authors' code does; docs/differences.md lists them.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.kernels import implements, kernel
+from rankloop.learners.contract import learn, show
+from rankloop.learners.reinforce import (
+    ReinforceWork,
+    ascend_returns,
+    decayed,
+    show_plackett_luce,
+)
+from rankloop.policies import plackett_luce
+from rankloop.propensities import PowerLaw, Propensities
+from rankloop.rankers import Linear, starting_weights
+from rankloop.rankers.linear import INITIALS
+from rankloop.rewards import REWARDS, accumulate_returns, returns, reward_table
+from rankloop.settings import require_choice, require_number
+
+
+class ROLTR(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag="ROLTR",
+    tag_field="learner",
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+):
+    """Reinforcement online learning to rank.
+
+    Attributes:
+        reward: one of `naive+ naive- naive+- ips+ ips- ips+-`.
+        discount: γ in [0, 1]; 0 learns from immediate rewards.
+        learning_rate: α (0.01 for MSLR and Istella, 0.005 for Yahoo! in the paper).
+        propensities: the assumed probability that each rank is examined.
+        temperature: T of the policy softmax(s/T).
+        decay, floor: α is multiplied by `decay` after each update, down to `floor`.
+        clip: assumed propensities below this are raised to it (less variance, some bias).
+        baseline: subtract each rank's running mean return (less variance, no bias).
+        skip_clickless: learn nothing from a page without any click, as the authors' code does.
+        discount_steps: multiply G_t by γ^t.
+        initial: `zeros`, `direction` or the authors' `truncated-normal`.
+
+    >>> ROLTR(reward="ips+", discount=0.5)
+    ROLTR(reward='ips+', discount=0.5)
+    >>> ROLTR().score_gradient([0.0, 0.0, 0.0], page=[2, 0], clicks=[1, 0]).round(3)
+    array([-0.649, -0.018,  0.667])
+    """
+
+    name: ClassVar[str] = "ROLTR"
+    learns_from: ClassVar[str] = "clicks"
+    ranks_by_grades: ClassVar[bool] = False
+
+    reward: str = "ips+-"
+    discount: float = 0.0
+    learning_rate: float = 0.01
+    propensities: Propensities = PowerLaw(1.0)
+    temperature: float = 1.0
+    decay: float = 1.0
+    floor: float = 0.0
+    clip: float = 0.0
+    baseline: bool = False
+    skip_clickless: bool = False
+    discount_steps: bool = False
+    initial: str = "zeros"
+
+    def __post_init__(self) -> None:
+        require_choice("ROLTR", "reward", self.reward, REWARDS)
+        require_choice("ROLTR", "initial", self.initial, INITIALS)
+        require_number("ROLTR", "discount", self.discount, at_least=0, at_most=1)
+        require_number("ROLTR", "learning_rate", self.learning_rate, above=0)
+        require_number("ROLTR", "temperature", self.temperature, above=0)
+        require_number("ROLTR", "decay", self.decay, above=0, at_most=1)
+        require_number("ROLTR", "floor", self.floor, at_least=0)
+        require_number("ROLTR", "clip", self.clip, at_least=0, at_most=1)
+
+    def model(
+        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
+    ) -> "ROLTRModel":
+        """The model before the first impression."""
+        click, skip = self.reward_table(page_size)
+        return ROLTRModel(
+            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            rate=np.array([self.learning_rate]),
+            baseline=np.zeros(page_size),
+            baseline_count=np.zeros(page_size),
+            click_reward=click,
+            skip_reward=skip,
+            discount=float(self.discount),
+            temperature=float(self.temperature),
+            decay=float(self.decay),
+            floor=float(self.floor),
+            use_baseline=self.baseline,
+            skip_clickless=self.skip_clickless,
+            discount_steps=self.discount_steps,
+        )
+
+    def work(self, features: int, page_size: int, candidates: int) -> ReinforceWork:
+        """Scratch for queries of up to so many candidates."""
+        return ReinforceWork.of(features, page_size, candidates)
+
+    def note_width(self) -> int:
+        """Nothing has to be remembered but the page."""
+        return 0
+
+    def reward_table(self, page_size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What a click and no click are worth at each rank under these settings."""
+        assumed = np.maximum(self.propensities.at(page_size), self.clip)
+        return reward_table(self.reward, assumed)
+
+    def returns(self, clicks: ArrayLike) -> NDArray[np.float64]:
+        """G_t for each rank of a page with these clicks (before any running baseline)."""
+        c = np.asarray(clicks, dtype=np.float64)
+        click, skip = self.reward_table(len(c))
+        earned = c * click + (1.0 - c) * skip
+        return returns(earned, self.discount, discount_steps=self.discount_steps)
+
+    def score_gradient(
+        self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike
+    ) -> NDArray[np.float64]:
+        """d/ds Σ_t G_t log π(a_t | s_t): one value per candidate."""
+        return plackett_luce.score_gradient(scores, page, self.returns(clicks), self.temperature)
+
+
+class ROLTRModel(NamedTuple):
+    """Parameters and running state first, then the settings that the kernels read."""
+
+    ranker: Linear
+    rate: NDArray[np.float64]
+    baseline: NDArray[np.float64]
+    baseline_count: NDArray[np.float64]
+    click_reward: NDArray[np.float64]
+    skip_reward: NDArray[np.float64]
+    discount: float
+    temperature: float
+    decay: float
+    floor: float
+    use_baseline: bool
+    skip_clickless: bool
+    discount_steps: bool
+
+
+@implements(show, ROLTRModel)
+@kernel
+def show_roltr(model, work, X, seed, impression, page, notes):
+    """Draw the page from the policy."""
+    show_plackett_luce(work.base, model.temperature, X.shape[0], seed, impression, page)
+
+
+@implements(learn, ROLTRModel)
+@kernel
+def learn_roltr(model, work, X, seed, impression, page, notes, clicks, measure):
+    """Rewards, returns, and one step along the policy gradient."""
+    if model.skip_clickless and not clicks.any():
+        return np.nan
+    k = page.size
+    values = work.base.returns[:k]
+    for t in range(k):
+        c = clicks[t]
+        values[t] = c * model.click_reward[t] + (1.0 - c) * model.skip_reward[t]
+    accumulate_returns(values, model.discount, model.discount_steps)
+    if model.use_baseline:
+        subtract_baseline(values, model.baseline, model.baseline_count)
+    rate = model.rate[0]
+    variance = ascend_returns(model.ranker, work, X, page, model.temperature, rate, measure)
+    model.rate[0] = decayed(rate, model.decay, model.floor)
+    return variance
+
+
+@kernel
+def subtract_baseline(returns, mean, count):
+    """Subtract each rank's mean return of earlier impressions, then let this impression into the mean.
+
+    The mean is of the past only, so it is independent of this page's actions and leaves the expected gradient
+    alone.
+    """
+    for t in range(returns.size):
+        value = returns[t]
+        returns[t] = value - mean[t]
+        count[t] += 1.0
+        mean[t] += (value - mean[t]) / count[t]

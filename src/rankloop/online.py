@@ -1,0 +1,196 @@
+"""The loop with somebody else's candidates and somebody else's clicks: two verbs, `rank` and `learn`.
+
+The same compiled steps as in the simulation, with the same draws: given the same seed, candidates and clicks, an
+`OnlineRanker` ends with the same bits as `rankloop.simulate`.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.learners import Learner
+from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
+from rankloop.settings import require_whole_number
+
+
+class Page:
+    """The documents shown, in order, with what is needed to learn from them.
+
+    Behaves like the list of their indices: iterate over it, or index an array with it.
+
+    Attributes:
+        documents: (ranks,), indices into the candidates, best first.
+        impression: the number of the impression, which names its random draws.
+        candidates: (candidates, features), what was ranked.
+        scores: (candidates,), the scores that drew the page.
+        notes: (ranks, …), what the method must remember until the clicks arrive.
+    """
+
+    __slots__ = ("candidates", "documents", "impression", "notes", "scores")
+
+    def __init__(
+        self,
+        documents: NDArray[np.int64],
+        impression: int,
+        candidates: NDArray[np.float32],
+        scores: NDArray[np.float32],
+        notes: NDArray[np.float32],
+    ) -> None:
+        self.documents = documents
+        self.impression = impression
+        self.candidates = candidates
+        self.scores = scores
+        self.notes = notes
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.documents.tolist())
+
+    def __getitem__(self, rank: Any) -> Any:
+        return self.documents[rank]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.documents, dtype=dtype, copy=copy)
+
+    def __repr__(self) -> str:
+        return f"Page({self.documents.tolist()}, impression={self.impression})"
+
+
+class OnlineRanker:
+    """A learner at work: it ranks, and learns from what comes back.
+
+    Args:
+        learner: settings of a method, such as `rl.ROLTR()`.
+        features: how many features a candidate has.
+        seed: every page is a function of it, the weights and the impression's number.
+        page_size: how many documents a page shows.
+        weights: start from these instead of the learner's own initial weights.
+
+    >>> import rankloop as rl
+    >>> ranker = rl.OnlineRanker(rl.ROLTR(), features=2, seed=1, page_size=2)
+    >>> page = ranker.rank([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    >>> page
+    Page([1, 0], impression=0)
+    >>> ranker.learn(page, clicks=[1, 0])
+    >>> ranker.weights.round(4)
+    array([ 0.0091, -0.0091])
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        features: int,
+        seed: int,
+        *,
+        page_size: int = 10,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        require_whole_number("OnlineRanker", "features", features, at_least=1)
+        require_whole_number("OnlineRanker", "page_size", page_size, at_least=1)
+        require_whole_number("OnlineRanker", "seed", seed)
+        if learner.ranks_by_grades:
+            raise SettingsError(f"{learner.name} needs the true grades; only a simulation has them")
+        self.learner = learner
+        self.features = features
+        self.page_size = page_size
+        self.seed = seed
+        self.impressions = 0
+        self.model = learner.model(features, page_size, seed, weights)
+        self._key = np.uint64(seed)
+        self._room = 0
+        self._work: Any = None
+
+    def __repr__(self) -> str:
+        return (
+            f"OnlineRanker({self.learner!r}, features={self.features}, seed={self.seed}, "
+            f"impressions={self.impressions:,})"
+        )
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """A copy of the current weights."""
+        return self.model.ranker.weights.copy()
+
+    def rank(self, X: ArrayLike) -> Page:
+        """The page to show for these candidates: (candidates, features)."""
+        candidates = self._candidates(X)
+        size = min(self.page_size, len(candidates))
+        documents = np.zeros(size, np.int64)
+        notes = np.zeros((size, self.learner.note_width()), np.float32)
+        rank_page(
+            self.model, self._work, candidates, self._key, self.impressions, documents, notes
+        )
+        scores = self._work.base.scores[: len(candidates)].copy()
+        page = Page(documents, self.impressions, candidates, scores, notes)
+        self.impressions += 1
+        return page
+
+    def learn(
+        self,
+        page: Page,
+        clicks: ArrayLike | None = None,
+        *,
+        grades: ArrayLike | None = None,
+        as_drawn: bool = False,
+    ) -> None:
+        """Learn from what came back for a page: one value in [0, 1] per shown document.
+
+        Late is fine: other pages may have been ranked, and learned from, in between. The update is computed against
+        the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn from the
+        truth (MDPRank).
+        """
+        feedback = self._feedback(page, clicks, grades)
+        self._make_room(len(page.candidates))
+        if as_drawn:
+            learn_page_as_drawn(
+                self.model, self._work, page.candidates, page.scores, self._key, page.impression,
+                page.documents, page.notes, feedback,
+            )  # fmt: skip
+        else:
+            learn_page(
+                self.model, self._work, page.candidates, self._key, page.impression,
+                page.documents, page.notes, feedback,
+            )  # fmt: skip
+
+    def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
+        candidates = np.array(X, dtype=np.float32, order="C", ndmin=2)
+        if candidates.ndim != 2 or candidates.shape[1] != self.features or len(candidates) == 0:
+            raise SettingsError(
+                f"candidates must be a table with {self.features} features per row and at least one row; "
+                f"got shape {np.shape(X)}"
+            )
+        if not np.isfinite(candidates).all():
+            row, column = np.argwhere(~np.isfinite(candidates))[0]
+            raise SettingsError(
+                f"features must be finite; candidate {row}, feature {column} is {candidates[row, column]}"
+            )
+        self._make_room(len(candidates))
+        return candidates
+
+    def _make_room(self, candidates: int) -> None:
+        if candidates > self._room:
+            self._room = max(candidates, 2 * self._room)
+            self._work = self.learner.work(self.features, self.page_size, self._room)
+
+    def _feedback(
+        self, page: Page, clicks: ArrayLike | None, grades: ArrayLike | None
+    ) -> NDArray[np.float64]:
+        wanted, given, other = "clicks", clicks, grades
+        if self.learner.learns_from == "grades":
+            wanted, given, other = "grades", grades, clicks
+        if given is None or other is not None:
+            raise SettingsError(f"{self.learner.name} learns from {wanted}; give {wanted}=[...]")
+        feedback = np.array(given, dtype=np.float64, ndmin=1)
+        if feedback.shape != (len(page),):
+            raise SettingsError(
+                f"{wanted} must have one value per shown document: {len(page)}; got {feedback.size}"
+            )
+        highest = 1.0 if wanted == "clicks" else 30.0
+        if not ((feedback >= 0.0) & (feedback <= highest)).all():
+            raise SettingsError(f"{wanted} must lie between 0 and {highest:g}; got {feedback.tolist()}")
+        return feedback

@@ -1,0 +1,195 @@
+"""Plackett–Luce: documents are drawn one after the other, each with softmax(s/T) over what remains.
+
+This is the paper's policy π (Eq. 2): the state is the set of remaining candidates, the action picks one.
+Everything is computed from L_t = log Σ exp(s/T) over what remains at step t, built from the bottom of the page
+up by log-add-exp: first the documents not shown, then the page from last to first. Subtracting from the top
+down would cancel to zero, and plain sums of exponentials underflow.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.kernels import kernel
+from rankloop.kernels.arithmetic import exp, log, log_add_exp
+from rankloop.kernels.draws import POLICY, stream_key, uniform
+from rankloop.settings import require_number
+
+
+def sample(
+    scores: ArrayLike,
+    size: int = 10,
+    *,
+    seed: int,
+    impression: int = 0,
+    temperature: float = 1.0,
+) -> NDArray[np.int64]:
+    """Draw a page of `size` documents (indices into `scores`, best first).
+
+    >>> sample([0.0, 50.0, 100.0], size=2, seed=1)
+    array([2, 1])
+    """
+    z = _scaled(scores, temperature)
+    page = np.empty(min(size, len(z)), np.int64)
+    draw_page(z, seed, impression, np.empty(len(z)), page)
+    return page
+
+
+def log_probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0) -> float:
+    """log P(page): the sum over steps of s_d/T − L_t.
+
+    >>> round(log_probability([0.0, 0.0, 0.0], page=[2, 0]), 4) == round(math.log(1 / 6), 4)
+    True
+    """
+    z, shown = _scaled(scores, temperature), _checked_page(page, scores)
+    remaining = np.empty(len(shown) + 1)
+    log_remaining(z, shown, np.empty(len(z)), remaining)
+    return float(np.sum(z[shown] - remaining[:-1]))
+
+
+def probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0) -> float:
+    """P(page) under the policy.
+
+    >>> round(probability([0.0, 0.0, 0.0], page=[2, 0]), 6)
+    0.166667
+    """
+    return math.exp(log_probability(scores, page, temperature))
+
+
+def score_gradient(
+    scores: ArrayLike, page: ArrayLike, returns: ArrayLike, temperature: float = 1.0
+) -> NDArray[np.float64]:
+    """d/ds Σ_t G_t log π(a_t | s_t): one value per candidate.
+
+    >>> score_gradient([0.0, 0.0], page=[1], returns=[1.0])
+    array([-0.5,  0.5])
+    """
+    z, shown = _scaled(scores, temperature), _checked_page(page, scores)
+    weights = np.asarray(returns, dtype=np.float64)
+    if weights.shape != shown.shape:
+        raise SettingsError(
+            f"returns must have one value per shown document: {len(shown)}; got {weights.size}"
+        )
+    gradient, remaining = np.empty(len(z)), np.empty(len(shown) + 1)
+    policy_gradient(z, shown, weights, temperature, remaining, gradient)
+    return gradient
+
+
+def _scaled(scores: ArrayLike, temperature: float) -> NDArray[np.float64]:
+    require_number("policy", "temperature", temperature, above=0)
+    z = np.array(scores, dtype=np.float64, ndmin=1) / temperature
+    if z.ndim != 1 or z.size == 0 or not np.isfinite(z).all():
+        raise SettingsError("scores must be a list of at least one finite number")
+    return z
+
+
+def _checked_page(page: ArrayLike, scores: ArrayLike) -> NDArray[np.int64]:
+    shown = np.array(page, dtype=np.int64, ndmin=1)
+    candidates = np.size(scores)
+    if len(set(shown.tolist())) != len(shown) or shown.min() < 0 or shown.max() >= candidates:
+        raise SettingsError(
+            f"page must hold different indices from 0 to {candidates - 1}; got {shown.tolist()}"
+        )
+    return shown
+
+
+@kernel
+def draw_page(z, seed, impression, keys, page):
+    """Sample K of n without replacement by perturbed scores (Gumbel top-K): the same distribution, in O(n)."""
+    key = stream_key(seed, POLICY, impression)
+    for i in range(z.size):
+        keys[i] = z[i] - log(-log(uniform(key, i)))
+    take_largest(keys, page)
+
+
+@kernel
+def take_largest(keys, page):
+    """The indices of the K largest keys, largest first."""
+    filled = 0
+    for i in range(keys.size):
+        value = keys[i]
+        if filled < page.size:
+            filled += 1
+        elif value <= keys[page[filled - 1]]:
+            continue
+        slot = filled - 1
+        while slot > 0 and keys[page[slot - 1]] < value:
+            page[slot] = page[slot - 1]
+            slot -= 1
+        page[slot] = i
+
+
+@kernel
+def log_remaining(z, page, scratch, remaining):
+    """L_t for t = 0 … K: the log-sum over what remains before step t; L_K is over those not shown.
+
+    Leaves exp(z − largest not shown) of the documents not shown in `scratch`, 0 for those shown, and returns
+    that largest score (−∞ where everything is shown).
+    """
+    scratch[:] = z
+    for d in page:
+        scratch[d] = -math.inf
+    largest = _largest(scratch)
+    k = page.size
+    remaining[k] = -math.inf
+    if largest == -math.inf:
+        scratch[:] = 0.0
+    else:
+        for i in range(z.size):
+            scratch[i] = exp(scratch[i] - largest)
+        remaining[k] = largest + math.log(_total(scratch))
+    for t in range(k - 1, -1, -1):
+        remaining[t] = log_add_exp(remaining[t + 1], z[page[t]])
+    return largest
+
+
+@kernel
+def policy_gradient(z, page, returns, temperature, remaining, gradient):
+    """The gradient of Σ_t G_t log π(a_t | s_t) with respect to the scores, in one pass whatever the page's size.
+
+    With A_0 = G_0 and A_t = A_{t−1} exp(L_t − L_{t−1}) + G_t, the document shown at t gets
+    (G_t − exp(z_d − L_t) A_t)/T and one not shown −exp(z_d − L_last) A_last/T. Every exponent is ≤ 0.
+    `returns` is used up.
+    """
+    largest = log_remaining(z, page, gradient, remaining)
+    carried = 0.0
+    for t in range(page.size):
+        if t > 0:
+            carried *= exp(remaining[t] - remaining[t - 1])
+        carried += returns[t]
+        returns[t] -= exp(z[page[t]] - remaining[t]) * carried
+    not_shown = -carried * exp(largest - remaining[page.size - 1]) / temperature
+    for i in range(gradient.size):
+        gradient[i] *= not_shown
+    for t in range(page.size):
+        gradient[page[t]] = returns[t] / temperature
+
+
+@kernel
+def _largest(values):
+    a = b = c = d = -math.inf
+    whole = values.size - values.size % 4
+    for i in range(0, whole, 4):
+        a = max(a, values[i])
+        b = max(b, values[i + 1])
+        c = max(c, values[i + 2])
+        d = max(d, values[i + 3])
+    for i in range(whole, values.size):
+        a = max(a, values[i])
+    return max(max(a, b), max(c, d))
+
+
+@kernel
+def _total(values):
+    a = b = c = d = 0.0
+    whole = values.size - values.size % 4
+    for i in range(0, whole, 4):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+    for i in range(whole, values.size):
+        a += values[i]
+    return (a + c) + (b + d)

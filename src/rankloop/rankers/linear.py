@@ -1,0 +1,144 @@
+"""The linear ranker f(x) = w·x, without bias: the paper's ranking model.
+
+Weights are kept in float64, so that a million small steps add up, and rounded to float32 once per update for
+scoring, where the features are float32 as well.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.kernels import implements, kernel
+from rankloop.kernels.arithmetic import dot, fma32
+from rankloop.kernels.draws import INITIAL, fill_normals, stream_key
+from rankloop.rankers.contract import ascend, score
+from rankloop.settings import require_choice
+
+INITIALS = ("zeros", "direction", "truncated-normal")
+DIRECTION_NORM = 0.01
+
+
+class Linear(NamedTuple):
+    """(features,) weights, and the same rounded for scoring."""
+
+    weights: NDArray[np.float64]
+    rounded: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, weights: ArrayLike) -> "Linear":
+        """A linear ranker with these weights."""
+        values = np.array(weights, dtype=np.float64)
+        return cls(values, values.astype(np.float32))
+
+
+def starting_weights(
+    initial: str, features: int, seed: int, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The weights that a learner begins with: given ones, or by the rule named `initial`.
+
+    `zeros`; `direction`: a random direction of norm 0.01; `truncated-normal`: the authors' code, standard
+    deviation 0.1/√F, redrawn beyond two of them.
+
+    >>> float(np.linalg.norm(starting_weights("direction", features=3, seed=1)).round(6))
+    0.01
+    """
+    if weights is not None:
+        given = np.array(weights, dtype=np.float64)
+        if given.shape != (features,) or not np.isfinite(given).all():
+            raise SettingsError(
+                f"weights must be {features} finite numbers, one per feature; got {_told(given)}"
+            )
+        return given
+    require_choice("learner", "initial", initial, INITIALS)
+    if initial == "zeros":
+        return np.zeros(features)
+    # Twenty draws for each weight leave nobody without one inside two standard deviations.
+    normals = np.empty((20, features), np.float32)
+    fill_normals(np.uint64(stream_key(seed, INITIAL, 0)), normals.reshape(-1))
+    if initial == "direction":
+        first = normals[0].astype(np.float64)
+        return DIRECTION_NORM * first / np.linalg.norm(first)
+    inside = np.abs(normals) < 2.0
+    chosen = np.take_along_axis(normals, inside.argmax(axis=0)[None, :], axis=0)[0]
+    return chosen.astype(np.float64) * 0.1 / math.sqrt(features)
+
+
+def _told(given: NDArray[np.float64]) -> str:
+    return f"shape {given.shape}" if np.isfinite(given).all() else "a value that is not finite"
+
+
+@implements(score, Linear)
+@kernel
+def score_linear(ranker, X, scores):
+    """s_i = Σ_j x_ij w_j."""
+    for i in range(X.shape[0]):
+        scores[i] = dot(X[i], ranker.rounded)
+
+
+@implements(ascend, Linear)
+@kernel
+def ascend_linear(ranker, X, score_gradient, step, scratch):
+    """w ← w + step · Xᵀ g, four rows at a time; rows whose gradient is 0 (a whole quad of them) are not read."""
+    scratch[:] = 0.0
+    n = X.shape[0]
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        add_rows(X, score_gradient, i, scratch)
+    for i in range(whole, n):
+        add_row(X, score_gradient, i, scratch)
+    take_step(ranker, scratch, step)
+
+
+@kernel
+def add_rows(X, coefficients, i, total):
+    """total ← total + Σ over rows i … i + 3 of their coefficient times the row."""
+    a, b = np.float32(coefficients[i]), np.float32(coefficients[i + 1])
+    c, d = np.float32(coefficients[i + 2]), np.float32(coefficients[i + 3])
+    if a == 0 and b == 0 and c == 0 and d == 0:
+        return
+    for j in range(total.size):
+        pair = fma32(b, X[i + 1, j], fma32(a, X[i, j], total[j]))
+        total[j] = fma32(d, X[i + 3, j], fma32(c, X[i + 2, j], pair))
+
+
+@kernel
+def add_row(X, coefficients, i, total):
+    """total ← total + coefficients[i] · row i."""
+    a = np.float32(coefficients[i])
+    if a != 0:
+        for j in range(total.size):
+            total[j] = fma32(a, X[i, j], total[j])
+
+
+@kernel
+def take_step(ranker, direction, step):
+    """w ← w + step · direction, and the rounded weights follow."""
+    for j in range(direction.size):
+        moved = ranker.weights[j] + step * direction[j]
+        ranker.weights[j] = moved
+        ranker.rounded[j] = np.float32(moved)
+
+
+@kernel
+def score_many(X, W, scores):
+    """scores[i, c] += Σ_j x_ij W[j, c]: the scores of many linear rankers at once, candidates side by side.
+
+    The sum runs over the features in order, whatever the number of rankers, so that a ranker's scores do not
+    depend on its company.
+    """
+    features, rankers = W.shape
+    whole = features - features % 4
+    for i in range(X.shape[0]):
+        row = scores[i]
+        for j in range(0, whole, 4):
+            a, b, c, d = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
+            for r in range(rankers):
+                pair = fma32(b, W[j + 1, r], fma32(a, W[j, r], row[r]))
+                row[r] = fma32(d, W[j + 3, r], fma32(c, W[j + 2, r], pair))
+        for j in range(whole, features):
+            a = X[i, j]
+            for r in range(rankers):
+                row[r] = fma32(a, W[j, r], row[r])

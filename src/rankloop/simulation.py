@@ -1,0 +1,195 @@
+"""The loop against a simulated user: what researchers run."""
+
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.data.collection import Collection
+from rankloop.errors import SettingsError
+from rankloop.evaluation import evaluate
+from rankloop.learners import Learner, to_settings
+from rankloop.loop import Pending, Queries, Record, run_impressions
+from rankloop.metrics import CUTOFF, NothingRelevant, discounts
+from rankloop.run import Run, this_machine
+from rankloop.settings import require_choice, require_whole_number
+from rankloop.users import User
+
+PAGE_SIZE = 10
+_CHUNK = 20_000  # impressions between two looks at the clock when nothing is evaluated
+
+
+def simulate(
+    learner: Learner,
+    user: User,
+    data: Collection,
+    impressions: int,
+    seed: int,
+    *,
+    evaluate_every: int = 1000,
+    page_size: int = PAGE_SIZE,
+    weights: ArrayLike | None = None,
+    delay: int = 0,
+    late_scores: Literal["current", "drawn"] = "current",
+    gradient_variance: bool = False,
+    nothing_relevant: NothingRelevant = "skip",
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Let a learner rank for a simulated user and learn from the clicks.
+
+    Args:
+        learner: settings of a method, such as `rl.ROLTR()`.
+        user: who clicks, such as `rl.users.noisy()`.
+        data: queries are drawn from `data.train`, the learning curve is measured on `data.test`.
+        impressions: how many pages are shown.
+        seed: every draw is a function of it; same seed, same bits.
+        evaluate_every: impressions between two points of the offline curve, which also has one at 0 and one at the end;
+            0 for none.
+        page_size: M, how many documents a page shows.
+        weights: start from these instead of the learner's own initial weights.
+        delay: updates arrive this many impressions late, as they do in a live service. What has not arrived
+            when the simulation ends is not learned from.
+        late_scores: whether a late update is computed against the `current` scores or those that had `drawn` the page.
+        gradient_variance: record the variance of the policy gradient over ranks (ROLTR and MDPRank).
+        nothing_relevant: leave test queries with no relevant candidate out of the mean (`skip`) or count them 0 (`zero`).
+        progress: called with the number of impressions done, now and then.
+
+    >>> import rankloop as rl
+    >>> data = rl.load("tiny")
+    >>> run = rl.simulate(rl.ROLTR(), rl.users.perfect(), data, impressions=2000, seed=1)
+    >>> bool(run.offline_ndcg > run.offline_curve[0, 1])
+    True
+    """
+    _check(impressions, seed, evaluate_every, page_size, delay, late_scores)
+    if gradient_variance and not hasattr(learner, "returns"):
+        raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
+    user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
+    loop = _Loop(learner, user, data, seed, page_size, weights, delay, late_scores)
+    record = Record(
+        np.zeros(impressions),
+        np.zeros(impressions, np.int64),
+        np.full(impressions if gradient_variance else 0, np.nan),
+    )
+    points = _evaluation_points(impressions, evaluate_every)
+    learning, checkpoints = loop.run(impressions, points, record, progress)
+    began = time.perf_counter()
+    curve = _offline_curve(learner, points, checkpoints, data, nothing_relevant)
+    return Run(
+        online_curve=record.ndcg,
+        offline_curve=curve,
+        clicks=record.clicks,
+        weights=loop.model.ranker.weights.copy(),
+        checkpoints=checkpoints,
+        variance_curve=record.variance,
+        settings={
+            "learner": to_settings(learner),
+            "user": msgspec.to_builtins(user),
+            "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash},
+            "impressions": impressions,
+            "seed": seed,
+            "evaluate_every": evaluate_every,
+            "page_size": page_size,
+            "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
+            "delay": delay,
+            "late_scores": late_scores,
+            "gradient_variance": gradient_variance,
+            "nothing_relevant": nothing_relevant,
+        },
+        manifest=this_machine(),
+        seconds={"learning": learning, "evaluation": time.perf_counter() - began},
+    )
+
+
+class _Loop:
+    """The compiled loop and the arrays it works on."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        user: User,
+        data: Collection,
+        seed: int,
+        page_size: int,
+        weights: ArrayLike | None,
+        delay: int,
+        late_scores: str,
+    ) -> None:
+        train = data.train
+        self.model = learner.model(data.features, page_size, seed, weights)
+        self._work = learner.work(data.features, page_size, train.longest)
+        self._user = user.compiled(page_size)
+        self._queries = Queries(train.features, train.offsets, train.grades, train.ideal_dcg)
+        kept_scores = train.longest if delay and late_scores == "drawn" else 0
+        self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
+        self._seed = np.uint64(seed)
+        self._told_grades = learner.learns_from == "grades"
+        self._oracle = learner.ranks_by_grades
+
+    def run(
+        self,
+        impressions: int,
+        points: list[int],
+        record: Record,
+        progress: Callable[[int], None] | None,
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
+        checkpoints = np.zeros((len(points), self.model.ranker.weights.size))
+        stops = sorted({*points, *range(0, impressions, _CHUNK), impressions})
+        seconds, done = 0.0, 0
+        self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
+        for stop in stops:
+            began = time.perf_counter()
+            self._advance(done, stop, record)
+            seconds += time.perf_counter() - began
+            done = stop
+            if stop in points:
+                checkpoints[points.index(stop)] = self.model.ranker.weights
+            if progress is not None:
+                progress(done)
+        return seconds, checkpoints
+
+    def _advance(self, first: int, last: int, record: Record) -> None:
+        part = Record(*(array[first:last] for array in record))
+        run_impressions(
+            self.model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
+            self._told_grades, self._oracle, discounts(CUTOFF), part,
+        )  # fmt: skip
+
+
+def _evaluation_points(impressions: int, every: int) -> list[int]:
+    return sorted({*range(0, impressions, every), impressions}) if every else []
+
+
+def _offline_curve(
+    learner: Learner,
+    points: list[int],
+    checkpoints: NDArray[np.float64],
+    data: Collection,
+    nothing_relevant: NothingRelevant,
+) -> NDArray[np.float64]:
+    if not points:
+        return np.zeros((0, 2))
+    if learner.ranks_by_grades:
+        relevant = data.test.ideal_dcg > 0
+        values: Any = np.full(len(points), 1.0 if nothing_relevant == "skip" else relevant.mean())
+    elif learner.learns_from == "nothing":
+        values = np.full(len(points), evaluate(checkpoints[0], data.test, nothing_relevant=nothing_relevant))
+    else:
+        values = evaluate(checkpoints, data.test, nothing_relevant=nothing_relevant)
+    return np.column_stack([points, values])
+
+
+def _check(
+    impressions: int, seed: int, evaluate_every: int, page_size: int, delay: int, late_scores: str
+) -> None:
+    require_whole_number("simulate", "impressions", impressions, at_least=1)
+    require_whole_number("simulate", "seed", seed)
+    require_whole_number("simulate", "evaluate_every", evaluate_every)
+    require_whole_number("simulate", "page_size", page_size, at_least=1)
+    require_whole_number("simulate", "delay", delay)
+    require_choice("simulate", "late_scores", late_scores, ("current", "drawn"))
+    if seed >= 2**64:
+        raise SettingsError(f"simulate: seed must be below 2^64; got {seed}")
