@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data.collection import Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
+from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
-from rankloop.rankers.linear import score_many
 
 
 def evaluate(
@@ -40,8 +40,9 @@ def ndcg_per_query(weights: ArrayLike, split: Split) -> NDArray[np.float64]:
             f"weights must be finite, one per feature ({features}); got shape {np.shape(weights)}"
         )
     ndcg = np.zeros((split.queries, len(W)))
-    columns = np.ascontiguousarray(W.T)
-    scores = np.zeros((split.longest, len(W)), np.float32)
+    columns = np.zeros((features, padded(len(W))), np.float32)
+    columns[:, : len(W)] = W.T
+    scores = np.zeros((split.longest, columns.shape[1]), np.float32)
     _evaluate(
         split.features, split.offsets, split.grades, split.ideal_dcg, columns, scores,
         discounts(CUTOFF), ndcg,
@@ -51,21 +52,22 @@ def ndcg_per_query(weights: ArrayLike, split: Split) -> NDArray[np.float64]:
 
 @kernel
 def _evaluate(features, offsets, grades, ideal, W, scores, discount, ndcg):
-    top = np.zeros((W.shape[1], discount.size), np.int64)
-    filled = np.zeros(W.shape[1], np.int64)
+    rankers = ndcg.shape[1]
+    top = np.zeros((rankers, discount.size), np.int64)
+    filled = np.zeros(rankers, np.int64)
     for q in range(ideal.size):
         if ideal[q] <= 0.0:
             continue
         begin, end = offsets[q], offsets[q + 1]
         rows = scores[: end - begin]
         rows[:] = 0.0
-        score_many(features[begin:end], W, rows)
+        multiply_into(features[begin:end], W, rows)
         filled[:] = 0
         for i in range(end - begin):
-            for r in range(W.shape[1]):
+            for r in range(rankers):
                 if filled[r] < discount.size or rows[i, r] > rows[top[r, discount.size - 1], r]:
                     filled[r] = insert(rows, r, i, top[r], filled[r])
-        for r in range(W.shape[1]):
+        for r in range(rankers):
             gained = 0.0
             for k in range(filled[r]):
                 gained += (2.0 ** grades[begin + top[r, k]] - 1.0) * discount[k]

@@ -62,17 +62,17 @@ def fill_normals(key, out):
     Two normals come from one 64-bit draw: the upper half gives the radius, the lower half the angle as
     two bits of quadrant and a 30-bit fraction, so that sine and cosine are short polynomials.
     """
-    n = out.size
-    half = (n + 1) // 2
-    for i in range(n - half):
+    half = (out.size + 1) // 2
+    cosines, sines = out[:half], out[half:]
+    for i in range(sines.size):
         z = bits(key, i)
         radius = _radius(z)
         sine, cosine = _angle(z)
-        out[i] = radius * cosine
-        out[half + i] = radius * sine
-    if half > n - half:
+        cosines[i] = radius * cosine
+        sines[i] = radius * sine
+    if half > sines.size:
         z = bits(key, half - 1)
-        out[half - 1] = _radius(z) * _angle(z)[1]
+        cosines[half - 1] = _radius(z) * _angle(z)[1]
 
 
 @kernel

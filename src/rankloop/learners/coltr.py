@@ -21,12 +21,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp32
+from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.directions import draw_directions, mean_of_winners
 from rankloop.learners.pdgd import last_click
 from rankloop.learners.reinforce import decayed, show_plackett_luce
 from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS, score_many, take_step
+from rankloop.rankers.linear import INITIALS, take_step
 from rankloop.settings import require_choice, require_number, require_whole_number
 
 
@@ -80,6 +81,7 @@ class COLTR(
         return COLTRModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
             rate=np.array([self.learning_rate]),
+            rivals=self.candidates,
             delta=float(self.delta),
             temperature=float(self.temperature),
             variance_weight=float(self.variance_weight),
@@ -101,6 +103,7 @@ class COLTRModel(NamedTuple):
 
     ranker: Linear
     rate: NDArray[np.float64]
+    rivals: int
     delta: float
     temperature: float
     variance_weight: float
@@ -113,23 +116,24 @@ class COLTRWork(NamedTuple):
 
     base: Work
     rivals: NDArray[np.float32]
-    norms: NDArray[np.float64]
+    scales: NDArray[np.float32]
     shown: NDArray[np.float32]
     ratios: NDArray[np.float32]
     risk: NDArray[np.float32]
-    winners: NDArray[np.bool_]
+    wins: NDArray[np.float32]
 
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int, rivals: int) -> "COLTRWork":
         """Scratch for so many features, ranks, candidate documents and rival rankers."""
+        width = padded(rivals + 1)
         return cls(
             base=Work.of(features, page_size, candidates),
-            rivals=np.zeros((features, rivals + 1), np.float32),
-            norms=np.zeros(rivals + 1),
+            rivals=np.zeros((features, width), np.float32),
+            scales=np.zeros(width, np.float32),
             shown=np.zeros((page_size, features), np.float32),
-            ratios=np.zeros((page_size, rivals + 1), np.float32),
-            risk=np.zeros(rivals + 1, np.float32),
-            winners=np.zeros(rivals + 1, np.bool_),
+            ratios=np.zeros((page_size, width), np.float32),
+            risk=np.zeros(width, np.float32),
+            wins=np.zeros(width, np.float32),
         )
 
 
@@ -150,18 +154,16 @@ def learn_coltr(model, work, X, seed, impression, page, notes, clicks, measure):
     if last < 0:
         return np.nan
     k = page.size
-    draw_directions(seed, impression, model.delta, work.norms, work.rivals)
-    for j in range(work.rivals.shape[0]):
-        work.rivals[j, 0] = 0.0
+    draw_directions(seed, impression, model.delta, work.scales, work.rivals)
     shown, ratios = work.shown[:k], work.ratios[:k]
     for t in range(k):
         shown[t] = X[page[t]]
         ratios[t] = work.base.scores[page[t]] - notes[t, 0]
-    score_many(shown, work.rivals, ratios)
+    multiply_into(shown, work.rivals, ratios)
     counterfactual_risk(ratios, clicks, last, model.variance_weight, work.risk)
-    for c in range(work.risk.size):
-        work.winners[c] = work.risk[c] < work.risk[0]
-    if mean_of_winners(work.rivals, work.winners, work.base.direction) > 0:
+    for c in range(1, model.rivals + 1):
+        work.wins[c] = work.risk[c] < work.risk[0]
+    if mean_of_winners(work.rivals, work.wins, work.base.direction) > 0:
         take_step(model.ranker, work.base.direction, model.rate[0] / model.delta)
         model.rate[0] = decayed(model.rate[0], model.decay, model.floor)
     return np.nan

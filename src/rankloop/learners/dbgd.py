@@ -5,14 +5,19 @@ nothing. Probabilistic interleaving is multileaving with one rival (the ROLTR au
 classic.
 """
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import msgspec
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from rankloop.learners.pmgd import DuelModel, DuelWork
+from rankloop.kernels import implements, kernel
+from rankloop.kernels.arithmetic import dot
+from rankloop.learners.contract import Work, learn, show
+from rankloop.learners.directions import draw_direction
+from rankloop.learners.multileaving import multileave, order_keys, team_draft
 from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS
+from rankloop.rankers.linear import INITIALS, take_step
 from rankloop.settings import require_choice, require_number
 
 INTERLEAVINGS = ("probabilistic", "team-draft")
@@ -53,19 +58,85 @@ class DBGD(
 
     def model(
         self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> DuelModel:
+    ) -> "DBGDModel":
         """The model before the first impression."""
-        return DuelModel(
+        return DBGDModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
             delta=float(self.delta),
             learning_rate=float(self.learning_rate),
             team_draft=self.interleaving == "team-draft",
         )
 
-    def work(self, features: int, page_size: int, candidates: int) -> DuelWork:
+    def work(self, features: int, page_size: int, candidates: int) -> "DBGDWork":
         """Scratch for queries of up to so many candidates."""
-        return DuelWork.of(features, page_size, candidates, rivals=1)
+        return DBGDWork.of(features, page_size, candidates)
 
     def note_width(self) -> int:
         """For each rank, who may have placed the document: the current ranker or the candidate."""
         return 2
+
+
+class DBGDModel(NamedTuple):
+    """The current ranker and the settings of its comparison with a candidate."""
+
+    ranker: Linear
+    delta: float
+    learning_rate: float
+    team_draft: bool
+
+
+class DBGDWork(NamedTuple):
+    """The common scratch and what an interleaved comparison needs; number 0 is the current ranker, 1 the candidate."""
+
+    base: Work
+    scores: NDArray[np.float32]
+    keys: NDArray[np.int64]
+    select: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    removed: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, features: int, page_size: int, candidates: int) -> "DBGDWork":
+        """Scratch for so many features, ranks and candidate documents."""
+        return cls(
+            base=Work.of(features, page_size, candidates),
+            scores=np.zeros((candidates, 2), np.float32),
+            keys=np.zeros(2 * candidates, np.int64),
+            select=np.zeros(candidates, np.int64),
+            ranks=np.zeros((page_size, 2), np.int64),
+            removed=np.zeros(2),
+        )
+
+
+@implements(show, DBGDModel)
+@kernel
+def show_dbgd(model, work, X, seed, impression, page, notes):
+    """Let the current ranker and one candidate fill the page together."""
+    n = X.shape[0]
+    candidate = work.base.direction
+    draw_direction(seed, impression, model.delta, candidate)
+    for j in range(candidate.size):
+        candidate[j] += model.ranker.rounded[j]
+    scores, keys = work.scores[:n], work.keys[: 2 * n].reshape((2, n))
+    for i in range(n):
+        scores[i, 0] = work.base.scores[i]
+        scores[i, 1] = dot(X[i], candidate)
+    order_keys(scores, seed, impression, keys)
+    if model.team_draft:
+        team_draft(keys, seed, impression, page, notes)
+    else:
+        multileave(keys, seed, impression, work.ranks, work.removed, work.select[:n], page, notes)
+
+
+@implements(learn, DBGDModel)
+@kernel
+def learn_dbgd(model, work, X, seed, impression, page, notes, clicks, measure):
+    """If the candidate got more credit than the current ranker, step towards it."""
+    lead = 0.0
+    for t in range(page.size):
+        if clicks[t] >= 0.5:
+            lead += np.float64(notes[t, 1]) - notes[t, 0]
+    if lead > 0.0:
+        draw_direction(seed, impression, 1.0, work.base.direction)
+        take_step(model.ranker, work.base.direction, model.learning_rate)
+    return np.nan

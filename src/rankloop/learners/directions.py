@@ -4,39 +4,54 @@ A direction is a function of (seed, impression, candidate), so it is drawn again
 stored with the page.
 """
 
+import math
+
 import numpy as np
 
 from rankloop.kernels import kernel
+from rankloop.kernels.arithmetic import dot, fma32
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 
+_TINY = np.float32(1e-30)
+
 
 @kernel
-def draw_directions(seed, impression, length, norms, U):
-    """Fill U (features, candidates) with one direction of the given length per column."""
-    features, candidates = U.shape
+def draw_direction(seed, impression, length, u):
+    """Fill u (features,) with one direction of the given length."""
+    fill_normals(stream_key(seed, DIRECTIONS, impression), u)
+    scale = np.float32(length / math.sqrt(max(dot(u, u), _TINY)))
+    for j in range(u.size):
+        u[j] *= scale
+
+
+@kernel
+def draw_directions(seed, impression, length, scales, U):
+    """Fill U (features, candidates) with one direction of the given length per column; column 0 stays 0.
+
+    Column 0 stands for the current ranker, which does not move. `scales` (candidates,) is scratch.
+    """
     fill_normals(stream_key(seed, DIRECTIONS, impression), U.reshape(-1))
-    norms[:] = 0.0
-    for j in range(features):
-        for c in range(candidates):
-            norms[c] += np.float64(U[j, c]) * U[j, c]
-    for c in range(candidates):
-        norms[c] = length / np.sqrt(norms[c]) if norms[c] > 0.0 else 0.0
-    for j in range(features):
-        for c in range(candidates):
-            U[j, c] *= np.float32(norms[c])
+    scales[:] = 0.0
+    for j in range(U.shape[0]):
+        row = U[j]
+        for c in range(scales.size):
+            scales[c] = fma32(row[c], row[c], scales[c])
+    for c in range(scales.size):
+        scales[c] = np.float32(length / math.sqrt(max(scales[c], _TINY)))
+    scales[0] = 0.0
+    for j in range(U.shape[0]):
+        row = U[j]
+        for c in range(scales.size):
+            row[c] *= scales[c]
 
 
 @kernel
-def mean_of_winners(U, winners, direction):
-    """The mean of the winning columns into `direction`; how many there were."""
+def mean_of_winners(U, wins, direction):
+    """The mean of the winning columns (`wins` is 1 for them, 0 for all others) into `direction`; how many there are."""
     count = 0
-    for c in range(winners.size):
-        count += winners[c]
+    for c in range(wins.size):
+        count += wins[c] > 0
     if count > 0:
         for j in range(direction.size):
-            total = 0.0
-            for c in range(winners.size):
-                if winners[c]:
-                    total += U[j, c]
-            direction[j] = np.float32(total / count)
+            direction[j] = dot(U[j], wins) / np.float32(count)
     return count

@@ -110,7 +110,7 @@ def show_sorted(model, work, X, seed, impression, page, notes):
     """The documents with the highest scores, ties in random order."""
     n = X.shape[0]
     scores, keys = work.base.scores[:n], work.keys[:n]
-    order_keys(scores.reshape((n, 1)), seed, impression, keys.reshape((n, 1)))
+    order_keys(scores.reshape((n, 1)), seed, impression, keys.reshape((1, n)))
     take_largest(keys, page)
 
 

@@ -5,8 +5,8 @@ ranking, original ranks kept and renormalised over what remains. For each rank o
 with replacement, and a document from that ranker's preference. A click's credit is the posterior over which ranker
 placed the document; because rankers are drawn independently, it factorises over ranks.
 
-A ranking is a column of distinct integer keys, larger is better (`order_keys`): comparing keys settles ties as well,
-and a document's rank is one plus the number of larger keys, so nothing needs to be sorted.
+A ranking is a row of distinct integer keys, one per document, larger is better (`order_keys`): comparing keys settles ties
+as well, and a document's rank is one plus the number of larger keys, so nothing needs to be sorted.
 """
 
 import numpy as np
@@ -33,11 +33,11 @@ def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[n
         raise SettingsError("each ranking must list every document exactly once, best first")
     if shown.shape != clicked.shape:
         raise SettingsError(f"clicks must have one value per shown document: {len(shown)}")
-    keys = np.empty((orders.shape[1], orders.shape[0]), np.int64)
+    keys = np.empty_like(orders)
     for ranker, order in enumerate(orders):
-        keys[order, ranker] = -everything
+        keys[ranker, order] = -everything
     posterior = np.empty((len(shown), len(orders)), np.float32)
-    ranks, removed = np.empty(len(orders)), np.zeros(len(orders))
+    ranks, removed = np.empty(len(orders), np.int64), np.zeros(len(orders))
     total = cubes_up_to(len(everything))
     for t, document in enumerate(shown):
         assign(keys, document, total, ranks, removed, posterior[t])
@@ -55,7 +55,7 @@ def cubes_up_to(n):
 
 @kernel
 def order_keys(scores, seed, impression, keys):
-    """keys[i, c]: distinct integers in the order of ranker c's scores, equal scores in random order.
+    """keys[c, i]: distinct integers in the order of ranker c's scores[i, c], equal scores in random order.
 
     The upper half is the score as an integer that sorts like the float, the lower half a random number of its own for
     each document (a bijection of its index, so two documents never share one).
@@ -63,10 +63,10 @@ def order_keys(scores, seed, impression, keys):
     start = np.uint32(bits(stream_key(seed, TIES, impression), 0) >> np.uint64(32))
     for i in range(scores.shape[0]):
         tie = np.int64(scramble(np.uint32(i) + start))
-        for c in range(scores.shape[1]):
+        for c in range(keys.shape[0]):
             pattern = as_int32(scores[i, c] + np.float32(0.0))  # −0 becomes 0: they are equal scores
             pattern ^= (pattern >> np.int32(31)) & np.int32(0x7FFFFFFF)
-            keys[i, c] = (np.int64(pattern) << np.int64(32)) | tie
+            keys[c, i] = (np.int64(pattern) << np.int64(32)) | tie
 
 
 @kernel
@@ -79,22 +79,20 @@ def scramble(x):
 
 
 @kernel
-def multileave(keys, seed, impression, ranks, removed, column, page, posterior):
+def multileave(keys, seed, impression, ranks, removed, scratch, page, posterior):
     """Fill the page, and for each rank the posterior over the rankers that may have placed its document.
 
-    `ranks` (page, rankers), `removed` (rankers) and `column` (documents) are scratch.
+    `ranks` (page, rankers), `removed` (rankers) and `scratch` (documents) are used as scratch.
     """
     key = stream_key(seed, INTERLEAVING, impression)
-    documents, rankers = keys.shape
+    rankers, documents = keys.shape
     total = cubes_up_to(documents)
     removed[:] = 0.0
     for t in range(page.size):
         ranker = below(key, 2 * t, rankers)
         target = uniform(key, 2 * t + 1) * (total - removed[ranker])
         rank = draw_rank(target, ranks, t, ranker, documents)
-        for i in range(documents):
-            column[i] = keys[i, ranker]
-        page[t] = document_at(column, keys, ranker, rank)
+        page[t] = document_at(keys[ranker], rank, scratch)
         assign(keys, page[t], total, ranks[t], removed, posterior[t])
 
 
@@ -115,19 +113,20 @@ def draw_rank(target, ranks, placed, ranker, documents):
 
 
 @kernel
-def document_at(column, keys, ranker, rank):
-    """The document at a rank: quickselect for the key, then the document that owns it. `column` is used up."""
-    low, high, wanted = 0, column.size - 1, rank - 1
+def document_at(keys, rank, scratch):
+    """The document at a rank: quickselect for its key, then the document that owns it."""
+    scratch[:] = keys
+    low, high, wanted = 0, keys.size - 1, rank - 1
     while low < high:
-        pivot = column[(low + high) // 2]
+        pivot = scratch[(low + high) // 2]
         i, j = low, high
         while i <= j:
-            while column[i] > pivot:
+            while scratch[i] > pivot:
                 i += 1
-            while column[j] < pivot:
+            while scratch[j] < pivot:
                 j -= 1
             if i <= j:
-                column[i], column[j] = column[j], column[i]
+                scratch[i], scratch[j] = scratch[j], scratch[i]
                 i += 1
                 j -= 1
         if wanted <= j:
@@ -136,32 +135,34 @@ def document_at(column, keys, ranker, rank):
             low = i
         else:
             break
-    value = column[wanted]
-    for i in range(keys.shape[0]):
-        if keys[i, ranker] == value:
-            return i
-    return 0
+    document = 0
+    while keys[document] != scratch[wanted]:
+        document += 1
+    return document
 
 
 @kernel
 def assign(keys, document, total, ranks, removed, posterior):
     """The posterior over rankers for a document that was just placed, which then leaves their preferences."""
-    documents, rankers = keys.shape
-    own = keys[document]
-    ranks[:] = 1.0
-    for i in range(documents):
-        row = keys[i]
-        for c in range(rankers):
-            ranks[c] += row[c] > own[c]
     evidence = 0.0
-    for c in range(rankers):
-        mass = 1.0 / (ranks[c] * ranks[c] * ranks[c])
+    for c in range(posterior.size):
+        ranks[c] = rank_of(keys[c], document)
+        mass = 1.0 / (np.float64(ranks[c]) * ranks[c] * ranks[c])
         share = mass / (total - removed[c])
         removed[c] += mass
         posterior[c] = share
         evidence += share
-    for c in range(rankers):
+    for c in range(posterior.size):
         posterior[c] /= evidence
+
+
+@kernel
+def rank_of(keys, document):
+    """One plus the number of documents with a larger key."""
+    own, larger = keys[document], 0
+    for i in range(keys.size):
+        larger += keys[i] > own
+    return 1 + larger
 
 
 @kernel
@@ -177,8 +178,8 @@ def team_draft(keys, seed, impression, page, posterior):
             first = below(key, t, 2)
         ranker = first if t % 2 == 0 else 1 - first
         best = -1
-        for i in range(keys.shape[0]):
-            if best >= 0 and keys[i, ranker] <= keys[best, ranker]:
+        for i in range(keys.shape[1]):
+            if best >= 0 and keys[ranker, i] <= keys[ranker, best]:
                 continue
             taken = False
             for s in range(t):

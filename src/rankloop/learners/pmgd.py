@@ -1,4 +1,4 @@
-"""PMGD: probabilistic multileaving gradient descent (Oosterhuis et al., 2016), and DBGD's engine.
+"""PMGD: probabilistic multileaving gradient descent (Oosterhuis et al., 2016).
 
 Candidates w + δu, u uniform on the unit sphere, and the current ranker fill the page together
 (`rankloop.learners.multileaving`). Rankers with strictly more credit than the current one win, and the weights move by α
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
+from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.directions import draw_directions, mean_of_winners
-from rankloop.learners.multileaving import multileave, order_keys, team_draft
+from rankloop.learners.multileaving import multileave, order_keys
 from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS, score_many, take_step
+from rankloop.rankers.linear import INITIALS, take_step
 from rankloop.settings import require_choice, require_number, require_whole_number
 
 
@@ -55,107 +56,95 @@ class PMGD(
 
     def model(
         self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "DuelModel":
+    ) -> "PMGDModel":
         """The model before the first impression."""
-        return DuelModel(
+        return PMGDModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
             delta=float(self.delta),
             learning_rate=float(self.learning_rate),
-            team_draft=False,
         )
 
-    def work(self, features: int, page_size: int, candidates: int) -> "DuelWork":
+    def work(self, features: int, page_size: int, candidates: int) -> "PMGDWork":
         """Scratch for queries of up to so many candidates."""
-        return DuelWork.of(features, page_size, candidates, rivals=self.candidates)
+        return PMGDWork.of(features, page_size, candidates, rivals=self.candidates)
 
     def note_width(self) -> int:
         """The posterior over the current ranker and its rivals, for each rank."""
         return self.candidates + 1
 
 
-class DuelModel(NamedTuple):
-    """A ranker and the settings of its comparison with rivals."""
+class PMGDModel(NamedTuple):
+    """The current ranker and the settings of its comparison with rivals."""
 
     ranker: Linear
     delta: float
     learning_rate: float
-    team_draft: bool
 
 
-class DuelWork(NamedTuple):
-    """The common scratch and what a comparison with rivals needs; column 0 is always the current ranker."""
+class PMGDWork(NamedTuple):
+    """The common scratch and what a comparison with rivals needs; number 0 is always the current ranker."""
 
     base: Work
     rivals: NDArray[np.float32]
-    norms: NDArray[np.float64]
-    all_scores: NDArray[np.float32]
+    scales: NDArray[np.float32]
+    scores: NDArray[np.float32]
     keys: NDArray[np.int64]
-    column: NDArray[np.int64]
-    ranks: NDArray[np.float64]
+    select: NDArray[np.int64]
+    ranks: NDArray[np.int64]
     removed: NDArray[np.float64]
+    wins: NDArray[np.float32]
     credits: NDArray[np.float64]
-    winners: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, features: int, page_size: int, candidates: int, rivals: int) -> "DuelWork":
+    def of(cls, features: int, page_size: int, candidates: int, rivals: int) -> "PMGDWork":
         """Scratch for so many features, ranks, candidate documents and rival rankers."""
+        rankers = rivals + 1
+        width = padded(rankers)
         return cls(
             base=Work.of(features, page_size, candidates),
-            rivals=np.zeros((features, rivals + 1), np.float32),
-            norms=np.zeros(rivals + 1),
-            all_scores=np.zeros((candidates, rivals + 1), np.float32),
-            keys=np.zeros((candidates, rivals + 1), np.int64),
-            column=np.zeros(candidates, np.int64),
-            ranks=np.zeros((page_size, rivals + 1)),
-            removed=np.zeros(rivals + 1),
-            credits=np.zeros(rivals + 1),
-            winners=np.zeros(rivals + 1, np.bool_),
+            rivals=np.zeros((features, width), np.float32),
+            scales=np.zeros(width, np.float32),
+            scores=np.zeros((candidates, width), np.float32),
+            keys=np.zeros(rankers * candidates, np.int64),
+            select=np.zeros(candidates, np.int64),
+            ranks=np.zeros((page_size, rankers), np.int64),
+            removed=np.zeros(rankers),
+            wins=np.zeros(width, np.float32),
+            credits=np.zeros(rankers),
         )
 
 
+@implements(show, PMGDModel)
 @kernel
-def draw_rivals(model, work, seed, impression):
-    """δu for each rival; the current ranker's own column is 0."""
-    draw_directions(seed, impression, model.delta, work.norms, work.rivals)
-    for j in range(work.rivals.shape[0]):
-        work.rivals[j, 0] = 0.0
-
-
-@implements(show, DuelModel)
-@kernel
-def show_duel(model, work, X, seed, impression, page, notes):
+def show_pmgd(model, work, X, seed, impression, page, notes):
     """Let the current ranker and its rivals fill the page together."""
-    n = X.shape[0]
-    draw_rivals(model, work, seed, impression)
-    scores, keys = work.all_scores[:n], work.keys[:n]
+    n, rankers = X.shape[0], notes.shape[1]
+    draw_directions(seed, impression, model.delta, work.scales, work.rivals)
+    scores, keys = work.scores[:n], work.keys[: rankers * n].reshape((rankers, n))
     for i in range(n):
         scores[i] = work.base.scores[i]
-    score_many(X, work.rivals, scores)
+    multiply_into(X, work.rivals, scores)
     order_keys(scores, seed, impression, keys)
-    if model.team_draft:
-        team_draft(keys, seed, impression, page, notes)
-    else:
-        column = work.column[:n]
-        multileave(keys, seed, impression, work.ranks, work.removed, column, page, notes)
+    multileave(keys, seed, impression, work.ranks, work.removed, work.select[:n], page, notes)
 
 
-@implements(learn, DuelModel)
+@implements(learn, PMGDModel)
 @kernel
-def learn_duel(model, work, X, seed, impression, page, notes, clicks, measure):
+def learn_pmgd(model, work, X, seed, impression, page, notes, clicks, measure):
     """Move towards the rivals with strictly more credit than the current ranker."""
     credits = work.credits
     credits[:] = 0.0
-    clicked = False
     for t in range(page.size):
         if clicks[t] >= 0.5:
-            clicked = True
             for c in range(credits.size):
                 credits[c] += notes[t, c]
-    if not clicked:
-        return np.nan
+    anybody = False
     for c in range(credits.size):
-        work.winners[c] = credits[c] > credits[0]
-    draw_rivals(model, work, seed, impression)
-    if mean_of_winners(work.rivals, work.winners, work.base.direction) > 0:
-        take_step(model.ranker, work.base.direction, model.learning_rate / model.delta)
+        won = credits[c] > credits[0]
+        work.wins[c] = won
+        anybody |= won
+    if anybody:
+        draw_directions(seed, impression, 1.0, work.scales, work.rivals)
+        mean_of_winners(work.rivals, work.wins, work.base.direction)
+        take_step(model.ranker, work.base.direction, model.learning_rate)
     return np.nan

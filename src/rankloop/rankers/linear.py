@@ -120,25 +120,3 @@ def take_step(ranker, direction, step):
         moved = ranker.weights[j] + step * direction[j]
         ranker.weights[j] = moved
         ranker.rounded[j] = np.float32(moved)
-
-
-@kernel
-def score_many(X, W, scores):
-    """scores[i, c] += Σ_j x_ij W[j, c]: the scores of many linear rankers at once, candidates side by side.
-
-    The sum runs over the features in order, whatever the number of rankers, so that a ranker's scores do not
-    depend on its company.
-    """
-    features, rankers = W.shape
-    whole = features - features % 4
-    for i in range(X.shape[0]):
-        row = scores[i]
-        for j in range(0, whole, 4):
-            a, b, c, d = X[i, j], X[i, j + 1], X[i, j + 2], X[i, j + 3]
-            for r in range(rankers):
-                pair = fma32(b, W[j + 1, r], fma32(a, W[j, r], row[r]))
-                row[r] = fma32(d, W[j + 3, r], fma32(c, W[j + 2, r], pair))
-        for j in range(whole, features):
-            a = X[i, j]
-            for r in range(rankers):
-                row[r] = fma32(a, W[j, r], row[r])

@@ -1,0 +1,118 @@
+"""Many dot products at once: rows of X against columns of W, in tiles that live in vector registers.
+
+Each product is summed over the features in order, whatever tile it falls into, so that a column's result depends on
+that column alone.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from rankloop.kernels.arithmetic import LANES
+from rankloop.kernels.compiler import kernel
+
+TILE_ROWS = 4
+TILE_COLUMNS = 2 * LANES
+
+
+def padded(columns: int) -> int:
+    """The next multiple of the lane count: how many columns a matrix for `multiply_into` must have.
+
+    >>> padded(50)
+    64
+    """
+    return -(-columns // LANES) * LANES
+
+
+@kernel
+def multiply_into(X, W, total):
+    """total += X W for float32 X (rows, features) and W (features, columns); columns a multiple of 16."""
+    rows, columns = X.shape[0], W.shape[1]
+    whole_rows = rows - rows % TILE_ROWS
+    whole_columns = columns - columns % TILE_COLUMNS
+    for c in range(0, whole_columns, TILE_COLUMNS):
+        for i in range(0, whole_rows, TILE_ROWS):
+            wide_tile(X, W, total, i, c)
+        for i in range(whole_rows, rows):
+            wide_row(X, W, total, i, c)
+    for c in range(whole_columns, columns, LANES):
+        for i in range(0, whole_rows, TILE_ROWS):
+            tile(X, W, total, i, c)
+        for i in range(whole_rows, rows):
+            row(X, W, total, i, c)
+
+
+def _tile(rows, vectors):
+    """An intrinsic that adds one tile: `rows` rows times `vectors`·16 columns."""
+
+    def add_tile(_context, X, W, total, i, c):
+        matrix = types.Array(types.float32, 2, "C")
+
+        def generate(context, builder, signature, args):
+            X, W, total = (
+                context.make_array(matrix)(context, builder, value) for value in args[:3]
+            )
+            _generate_tile(builder, X, W, total, args[3], args[4], rows, vectors)
+            return context.get_dummy_value()
+
+        return types.void(matrix, matrix, matrix, types.int64, types.int64), generate
+
+    return intrinsic(add_tile)
+
+
+def _generate_tile(builder, X, W, total, i, c, rows, vectors):
+    i64, lane = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
+    fma = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(lane, [lane] * 3), f"llvm.fma.v{LANES}f32"
+    )
+    features, columns = (builder.extract_value(W.shape, axis) for axis in (0, 1))
+
+    def at(matrix, width, row, column):
+        return builder.gep(matrix.data, [builder.add(builder.mul(row, width), column)])
+
+    def vector_at(*place):
+        return builder.bitcast(at(*place), lane.as_pointer())
+
+    def load(address):
+        value = builder.load(address)
+        value.align = 4
+        return value
+
+    places = [
+        [
+            vector_at(total, columns, builder.add(i, i64(r)), builder.add(c, i64(v * LANES)))
+            for v in range(vectors)
+        ]
+        for r in range(rows)
+    ]
+    sums = [[cgutils.alloca_once_value(builder, load(place)) for place in row] for row in places]
+    with cgutils.for_range(builder, features, intp=i64) as loop:
+        weights = [
+            load(vector_at(W, columns, loop.index, builder.add(c, i64(v * LANES))))
+            for v in range(vectors)
+        ]
+        for r in range(rows):
+            x = builder.load(at(X, features, builder.add(i, i64(r)), loop.index))
+            x = _broadcast(builder, x, lane)
+            for v in range(vectors):
+                term = builder.call(fma, [x, weights[v], builder.load(sums[r][v])])
+                builder.store(term, sums[r][v])
+    for row_places, row_sums in zip(places, sums, strict=True):
+        for place, value in zip(row_places, row_sums, strict=True):
+            builder.store(builder.load(value), place).align = 4
+
+
+def _broadcast(builder, value, lane):
+    i32 = ir.IntType(32)
+    undefined = ir.Constant(lane, ir.Undefined)
+    first = builder.insert_element(undefined, value, i32(0))
+    return builder.shuffle_vector(
+        first, undefined, ir.Constant(ir.VectorType(i32, LANES), [0] * LANES)
+    )
+
+
+wide_tile = _tile(TILE_ROWS, 2)
+wide_row = _tile(1, 2)
+tile = _tile(TILE_ROWS, 1)
+row = _tile(1, 1)
