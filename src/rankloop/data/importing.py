@@ -1,0 +1,247 @@
+"""Filling the store: from files as a stream, or from a synthetic world.
+
+A single file is split by query: of every five queries, in file order, the first, fourth and fifth
+go to train, the second to test, the third to vali. That is 60/20/20, the same every time, and needs
+no pass over the file beforehand.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from rankloop.data import svmlight
+from rankloop.data.arrays import SplitSummary, SplitWriter
+from rankloop.data.catalogue import Published, differences, require_splits
+from rankloop.data.layout import Layout
+from rankloop.data.store import Entry, Meta, Slot, fingerprint, obtain
+from rankloop.data.svmlight import Block
+from rankloop.errors import DataError
+
+if TYPE_CHECKING:
+    from rankloop.data.worlds import World
+
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+_SPLIT_OF_QUERY = ("train", "test", "vali", "train", "train")
+
+
+def signature(files: list[Path]) -> dict[str, tuple[int, int]]:
+    """Size and time of change of each file: if these differ, the content is taken to differ."""
+    try:
+        stats = {str(file): file.stat() for file in files}
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    return {name: (stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
+
+
+def import_files(
+    slot: Slot,
+    name: str,
+    layout: Layout,
+    normalise: bool | None,
+    zero_based: bool,
+    published: Published | None = None,
+    progress: Progress | None = None,
+    scales_from: Path | None = None,
+) -> Entry:
+    """The entry for these files and options, imported where it is not there yet.
+
+    Whether to normalise, if nobody said so, is decided by the file `scales_from`.
+    """
+    if published is not None:
+        require_splits(published, layout)
+    files = signature(layout.files)
+    options: dict[str, bool | float | int | None] = {
+        "normalise": normalise,
+        "zero_based": zero_based,
+    }
+
+    def make(folder: Path) -> Meta:
+        scales = scales_from or layout.files[0]
+        on, why = _normalisation(normalise, published, scales, zero_based)
+        read = _Files(files, on, zero_based, progress)
+        folds, features, highest = _write(folder, layout, read)
+        if signature(layout.files) != files:
+            raise DataError(f"{layout.source} changed while it was being read. Import it again.")
+        shapes = {
+            fold: {split: (s.queries, s.documents) for split, s in splits.items()}
+            for fold, splits in folds.items()
+        }
+        return Meta(
+            name=name,
+            features=features,
+            folds=folds,
+            source=str(layout.source),
+            files=files,
+            options=options,
+            normalised=on,
+            normalisation=why,
+            differences=differences(published, features, highest, shapes) if published else [],
+        )
+
+    identity = {"source": str(layout.source), "files": files, "options": options}
+    return obtain(slot, fingerprint(identity), make)
+
+
+def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
+    """The entry for one fold of a synthetic world at a scale."""
+
+    def make(folder: Path) -> Meta:
+        splits: dict[str, SplitSummary] = {}
+        for split in ("train", "vali", "test"):
+            target = folder / f"fold{fold}" / split
+            with SplitWriter(target, world.features) as writer:
+                for block in world.blocks(split, fold=fold, scale=scale):
+                    writer.add(*block)
+            splits[split] = _summary(writer)
+        return Meta(
+            name=world.name,
+            features=world.features,
+            folds={f"fold{fold}": splits},
+            options={"scale": scale, "fold": fold, "version": world.version},
+            normalised=world.normalised,
+            normalisation="made that way",
+            feature_names=world.feature_names,
+        )
+
+    identity = {"world": world.name, "version": world.version, "fold": fold, "scale": scale}
+    return obtain(slot, fingerprint(identity), make)
+
+
+def _normalisation(
+    asked: bool | None, published: Published | None, scales: Path, zero_based: bool
+) -> tuple[bool, str]:
+    """Whether to normalise, and why."""
+    if asked is not None:
+        return asked, "asked for" if asked else "asked to leave it out"
+    if published is not None:
+        return published.normalise, f"the rule for {published.title}"
+    if svmlight.has_raw_scales(scales, zero_based=zero_based):
+        return True, f"the first queries of {scales.name} have values outside [−1, 1]"
+    return False, f"the first queries of {scales.name} lie within [−1, 1]"
+
+
+class _Files:
+    """Reads files one after another and reports the bytes done of all of them."""
+
+    def __init__(
+        self,
+        files: dict[str, tuple[int, int]],
+        normalise: bool,
+        zero_based: bool,
+        progress: Progress | None,
+    ) -> None:
+        self.normalise, self.zero_based, self.progress = normalise, zero_based, progress
+        self.sizes = {name: size for name, (size, _) in files.items()}
+        self.total = sum(self.sizes.values())
+        self.done = 0
+
+    def blocks(self, path: Path) -> Iterator[Block]:
+        def report(read: int) -> None:
+            if self.progress is not None:
+                self.progress(self.done + read, self.total)
+
+        yield from svmlight.blocks(
+            path, normalise=self.normalise, zero_based=self.zero_based, progress=report
+        )
+        self.done += self.sizes[str(path)]
+
+
+def _write(
+    folder: Path, layout: Layout, read: _Files
+) -> tuple[dict[str, dict[str, SplitSummary]], int, int]:
+    """Write all splits, equally wide; their summaries, the feature count and the highest grade."""
+    writers: dict[str, dict[str, _Growing]] = {}
+    with ExitStack() as stack:
+        for fold, splits in layout.folds.items():
+            writers[fold] = {
+                split: stack.enter_context(_Growing(folder / fold / split)) for split in splits
+            }
+            if layout.single:
+                for split, block in _routed(read.blocks(layout.source)):
+                    writers[fold][split].add(block)
+                writers[fold] = _not_empty(writers[fold], layout.source)
+            else:
+                for split, path in splits.items():
+                    for block in read.blocks(path):
+                        writers[fold][split].add(block)
+        everything = [writer for fold in writers.values() for writer in fold.values()]
+        features = max(writer.features for writer in everything)
+        folds = {
+            fold: {split: writer.finish(features) for split, writer in splits.items()}
+            for fold, splits in writers.items()
+        }
+        return folds, features, max(writer.highest_grade for writer in everything)
+
+
+class _Growing:
+    """A split writer that takes its width from what comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.writer: SplitWriter | None = None
+        self.highest_grade = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.writer is not None:
+            self.writer.abandon()
+
+    @property
+    def features(self) -> int:
+        return self.writer.features if self.writer else 0
+
+    def add(self, block: Block) -> None:
+        width = block.features.shape[1]
+        if self.writer is None:
+            self.writer = SplitWriter(self.folder, width)
+        self.writer.widen(width)
+        self.writer.add(*block)
+        self.highest_grade = max(self.highest_grade, int(block.grades.max()))
+
+    def finish(self, features: int) -> SplitSummary:
+        assert self.writer is not None, "a file that was read has at least one block"
+        self.writer.widen(features)
+        self.writer.close()
+        return _summary(self.writer)
+
+
+def _routed(blocks: Iterator[Block]) -> Iterator[tuple[str, Block]]:
+    """The queries of one file, each with the split that it belongs to."""
+    names = np.array(_SPLIT_OF_QUERY)
+    seen = 0
+    for block in blocks:
+        queries = len(block.query_ids)
+        split_of = names[np.arange(seen, seen + queries) % len(names)]
+        seen += queries
+        for split in dict.fromkeys(_SPLIT_OF_QUERY):
+            chosen = np.flatnonzero(split_of == split)
+            if len(chosen):
+                yield split, _pick(block, chosen)
+
+
+def _pick(block: Block, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Block:
+    lengths = np.diff(block.offsets)
+    kept = np.repeat(np.isin(np.arange(len(lengths)), chosen), lengths)
+    offsets = np.concatenate([[0], np.cumsum(lengths[chosen])]).astype(np.int64)
+    return Block(block.query_ids[chosen], offsets, block.features[kept], block.grades[kept])
+
+
+def _not_empty(writers: dict[str, _Growing], source: Path) -> dict[str, _Growing]:
+    found = {split: writer for split, writer in writers.items() if writer.writer is not None}
+    if "test" not in found:
+        raise DataError(
+            f"{source}: one query cannot be split into train and test. Give a file with two "
+            f"queries or more, or a folder with train.txt and test.txt."
+        )
+    return found
+
+
+def _summary(writer: SplitWriter) -> SplitSummary:
+    assert writer.summary is not None, "a closed writer has its summary"
+    return writer.summary

@@ -1,0 +1,235 @@
+"""Collections by name or path: load, add, remove, list, describe.
+
+A name is a synthetic world's, or one that was given with `add`. Anything else is a path, imported
+on first use and again when its files change.
+"""
+
+import difflib
+import hashlib
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankloop.data.catalogue import CATALOGUE
+from rankloop.data.collection import Collection
+from rankloop.data.importing import Progress, import_files, make_world, signature
+from rankloop.data.layout import find_layout
+from rankloop.data.reports import Listed, Report, line, report
+from rankloop.data.store import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, versions
+from rankloop.errors import DataError
+
+if TYPE_CHECKING:
+    from rankloop.data.worlds import World
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+def load(
+    name_or_path: str | os.PathLike[str],
+    *,
+    fold: int | None = None,
+    scale: float = 1.0,
+    normalise: bool | None = None,
+    zero_based: bool = False,
+) -> Collection:
+    """A collection, mapped from the store; imported or made first where it is not there yet.
+
+    Args:
+        name_or_path: a synthetic world (`tiny`, `mslr-like`, `yahoo-like`, `istella-like`), a name
+            given with `add`, a folder with train, vali and test files or with Fold1, Fold2, …, or a
+            single file, which is split by query into 60 % train, 20 % vali and 20 % test: of every
+            five queries the first, fourth and fifth, the third, and the second.
+        fold: which fold; None: the first.
+        scale: the size of a synthetic world; 1 is that of the collection that it stands in for.
+        normalise: min–max per query and feature. None: if a value outside [−1, 1] stands among the
+            first training queries; for a name, as it was imported.
+        zero_based: the files number their features from 0.
+
+    >>> load("tiny").features > 0
+    True
+    """
+
+    def opened() -> Collection:
+        entry = _entry(
+            name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based
+        )
+        return entry.collection(fold)
+
+    try:
+        return opened()
+    except FileNotFoundError:  # another process has just replaced this version
+        return opened()
+
+
+def add(
+    name: str,
+    path: str | os.PathLike[str],
+    *,
+    normalise: bool | None = None,
+    zero_based: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Import a file or folder, with all its folds, under a name.
+
+    A published collection's id (`rankloop.data.catalogue`) as the name takes normalisation from the
+    catalogue, and `differences` of the report says how the files differ from what was published.
+    Importing again from the same place replaces what was there. `progress` is called with the bytes
+    done and the bytes in all.
+    """
+    _check_name(name)
+    slot, source = Slot(NAMED, name), Path(path).expanduser().absolute()
+    for old in versions(slot):
+        if old.meta.source != str(source):
+            raise DataError(
+                f"{name} is already imported from {old.meta.source}; got {source}. "
+                f"Remove it first, or choose another name."
+            )
+    published = CATALOGUE.get(name)
+    layout = find_layout(source, published.prefix if published else None)
+    return report(import_files(slot, name, layout, normalise, zero_based, published, progress))
+
+
+def remove(name_or_path: str | os.PathLike[str]) -> list[Listed]:
+    """Remove from the store all that has this name, or came from this path; what it was."""
+    path = str(Path(name_or_path).expanduser().absolute())
+    found = [
+        entry
+        for entry in entries()
+        if (entry.meta.name == str(name_or_path) and entry.kind != PATHS)
+        or (entry.meta.source == path and entry.kind == PATHS)
+    ]
+    if not found:
+        raise DataError(f"Nothing is stored as {str(name_or_path)!r}. {_near(str(name_or_path))}")
+    removed = [line(entry) for entry in found]
+    for entry in found:
+        discard(entry)
+    return removed
+
+
+def listing() -> list[Listed]:
+    """Everything in the store: named imports, imported paths and synthetic worlds."""
+    return [line(entry) for entry in entries()]
+
+
+def info(
+    name_or_path: str | os.PathLike[str],
+    *,
+    fold: int | None = None,
+    scale: float = 1.0,
+    normalise: bool | None = None,
+    zero_based: bool = False,
+) -> Report:
+    """What `load` with the same arguments gives: shapes, grades, lengths, source, differences.
+
+    A named import is described with all its folds.
+    """
+    return report(
+        _entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based)
+    )
+
+
+def _entry(
+    name_or_path: str | os.PathLike[str],
+    *,
+    fold: int | None,
+    scale: float,
+    normalise: bool | None,
+    zero_based: bool,
+) -> Entry:
+    name = os.fspath(name_or_path)
+    if fold is not None and (isinstance(fold, bool) or not isinstance(fold, int) or fold < 1):
+        raise DataError(f"fold must be a whole number from 1; got {fold!r}.")
+    if name in _synthetic():
+        if normalise is not None or zero_based:
+            raise DataError(f"{name} is synthetic; leave normalise and zero_based out.")
+        return _world(name, fold, scale)
+    if scale != 1.0:
+        raise DataError(f"Only a synthetic world has a scale; {name!r} got scale {scale}.")
+    if _NAME.fullmatch(name) and (found := versions(Slot(NAMED, name))):
+        return _named(found[0], normalise, zero_based)
+    path = Path(name).expanduser().absolute()
+    if not path.exists():
+        raise DataError(_unknown(name))
+    layout = find_layout(path)
+    chosen = layout.only(fold)
+    slot = _slot(PATHS, path.name, path=str(path), normalise=normalise, zero_based=zero_based,
+                 fold=next(iter(chosen.folds)))  # fmt: skip
+    return import_files(slot, path.name, chosen, normalise, zero_based, scales_from=layout.files[0])
+
+
+def _world(name: str, fold: int | None, scale: float) -> Entry:
+    if not (math.isfinite(scale) and scale > 0):
+        raise DataError(f"scale must be a positive number; got {scale}.")
+    chosen = 1 if fold is None else fold
+    slot = _slot(WORLDS, name, scale=float(scale), fold=chosen)
+    return make_world(slot, _synthetic()[name], chosen, float(scale))
+
+
+def _synthetic() -> dict[str, "World"]:
+    from rankloop.data import worlds  # generators that most loads do not need
+
+    return worlds.WORLDS
+
+
+def _named(entry: Entry, normalise: bool | None, zero_based: bool) -> Entry:
+    """A named import as it is, or imported again where its source has changed."""
+    meta = entry.meta
+    if (normalise is not None and normalise != meta.normalised) or (
+        zero_based and not meta.options["zero_based"]
+    ):
+        raise DataError(
+            f"{meta.name} was imported with normalise={meta.normalised}, "
+            f"zero_based={meta.options['zero_based']}. Add it under another name for a change."
+        )
+    files = [Path(file) for file in meta.files]
+    if not all(file.exists() for file in files) or signature(files) == meta.files:
+        return entry
+    published = CATALOGUE.get(meta.name)
+    layout = find_layout(Path(str(meta.source)), published.prefix if published else None)
+    asked = meta.options["normalise"]
+    return import_files(
+        Slot(NAMED, meta.name),
+        meta.name,
+        layout,
+        None if asked is None else bool(asked),
+        bool(meta.options["zero_based"]),
+        published,
+    )
+
+
+def _slot(kind: str, name: str, **identity: Any) -> Slot:
+    text = repr(sorted(identity.items())).encode()
+    stem = re.sub(r"[^a-z0-9._-]", "-", name.lower())[:32].lstrip(".") or "collection"
+    return Slot(kind, f"{stem}-{hashlib.blake2b(text, digest_size=8).hexdigest()}")
+
+
+def _check_name(name: str) -> None:
+    if name in _synthetic():
+        raise DataError(f"{name!r} is the name of a synthetic world. Choose another name.")
+    if not _NAME.fullmatch(name):
+        raise DataError(
+            f"{name!r} cannot be a name. Use up to 64 of a–z, 0–9, '.', '_' and '-', "
+            f"beginning with a letter or a digit."
+        )
+
+
+def _unknown(name: str) -> str:
+    if name in CATALOGUE:
+        published = CATALOGUE[name]
+        return (
+            f"{published.title} has not been imported. Get it from {published.obtain}, then "
+            f"import it: rankloop data add {name} PATH, where PATH holds {published.files}."
+        )
+    return f"{name!r} is neither a known collection nor a path that is there. {_near(name)}"
+
+
+def _near(name: str) -> str:
+    known = sorted(
+        {*_synthetic(), *CATALOGUE, *(e.meta.name for e in entries() if e.kind == NAMED)}
+    )
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Known are {', '.join(known)}."
