@@ -1,0 +1,225 @@
+"""The command line: one thin layer. Parse, call, print.
+
+Heavy modules are imported inside the commands, so that `--help` answers at once. A mistake of the user's is a sentence on
+standard error and exit code 2; results go to standard output, progress to standard error.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankloop.errors import RankloopError
+
+app = typer.Typer(
+    help="Online learning to rank: rankers that learn, while they are being used, from what people click.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+data_app = typer.Typer(
+    help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True
+)
+app.add_typer(data_app, name="data")
+
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
+Scale = Annotated[
+    float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")
+]
+
+
+@app.command()
+def run(
+    data: Annotated[
+        str, typer.Option(help="A synthetic world, a name from `rankloop data list`, or a path.")
+    ] = "mslr-like",
+    scale: Scale = 0.2,
+    fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
+    impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
+    repeats: Annotated[
+        int, typer.Option(help="Runs per method and user, with different seeds.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(help="Of the first repeat; the others count on.")] = 1,
+    learner: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this method; repeat for several. All six by default."),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this user: perfect, noisy, navigational, near-random."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path(
+        "results/quick"
+    ),
+    json: Json = False,
+) -> None:
+    """Compare online learners: six methods, two kinds of users, a table and a learning-curve picture.
+
+    Every method starts knowing nothing, shows 10,000 result pages to simulated people with position bias, and learns from
+    their clicks. The table says what people saw while it learned (online) and how good the ranker is on queries it never saw
+    (offline).
+
+    Try [bold]rankloop run --learner ROLTR --learner PDGD --impressions 100000[/bold].
+    """
+    from rankloop.studies import quick
+
+    grid = quick.grid(
+        data=data, scale=scale, fold=fold, impressions=impressions, repeats=repeats, seed=seed,
+        learners=learner, users=user,
+    )  # fmt: skip
+    quick.main(grid, out=out, workers=workers, json=json)
+
+
+@data_app.command("list")
+def data_list(json: Json = False) -> None:
+    """What can be loaded: synthetic worlds, what you imported, and the published sets with their ids."""
+    from rankloop.data import listing
+    from rankloop.terminal import print_json, show_collections
+
+    found = listing()
+    if json:
+        print_json(found)
+    else:
+        show_collections(found)
+
+
+@data_app.command("add")
+def data_add(
+    name: Annotated[
+        str, typer.Argument(help="The name to load it by; a published id such as mq2008.")
+    ],
+    path: Annotated[
+        Path, typer.Argument(help="A file, or a folder with train/vali/test or Fold1 … Fold5.")
+    ],
+    normalise: Annotated[
+        bool | None,
+        typer.Option(help="Min–max per query and feature; decided from the data by default."),
+    ] = None,
+    zero_based: Annotated[
+        bool, typer.Option(help="The files number their features from 0.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Import SVMlight/LETOR files once; afterwards they open in milliseconds.
+
+    Example: [bold]rankloop data add mq2008 ~/letor/MQ2008[/bold], then [bold]rankloop run --data mq2008[/bold].
+    """
+    from rankloop.data import add
+    from rankloop.terminal import print_json, progress_in_bytes, show_report
+
+    with progress_in_bytes(f"importing {name}") as update:
+        report = add(name, path, normalise=normalise, zero_based=zero_based, progress=update)
+    if json:
+        print_json(report)
+    else:
+        show_report(report)
+
+
+@data_app.command("info")
+def data_info(
+    name: Annotated[str, typer.Argument(help="A name, a path or a synthetic world.")],
+    fold: Annotated[int | None, typer.Option(help="Which fold.")] = None,
+    scale: Scale = 1.0,
+    json: Json = False,
+) -> None:
+    """Shapes, grades, documents per query, where it came from, and how it differs from what was published."""
+    from rankloop.data import info
+    from rankloop.terminal import print_json, show_report, working
+
+    with working(f"opening {name}"):
+        report = info(name, fold=fold, scale=scale)
+    if json:
+        print_json(report)
+    else:
+        show_report(report)
+
+
+@data_app.command("remove")
+def data_remove(
+    name: Annotated[str, typer.Argument(help="A name or path from `rankloop data list`.")],
+    json: Json = False,
+) -> None:
+    """Remove an import or a synthetic world from the data folder; the source files are not touched."""
+    from rankloop.data import remove
+    from rankloop.terminal import print_json, size
+
+    removed = remove(name)
+    if json:
+        print_json(removed)
+    else:
+        for entry in removed:
+            typer.echo(f"removed {entry.name} ({size(entry.disk_bytes)})")
+
+
+@data_app.command("make")
+def data_make(
+    name: Annotated[str, typer.Argument(help="mslr-like, yahoo-like, istella-like or tiny.")],
+    scale: Scale = 1.0,
+    fold: Annotated[int, typer.Option(help="Which fold: other queries of the same world.")] = 1,
+    json: Json = False,
+) -> None:
+    """Make a synthetic world now (loading one makes it on first use)."""
+    from rankloop.data import info
+    from rankloop.data.worlds import WORLDS
+    from rankloop.settings import require_choice
+    from rankloop.terminal import print_json, show_report, working
+
+    require_choice("data make", "name", name, WORLDS)
+    with working(f"making {name} at scale {scale:g}"):
+        report = info(name, fold=fold, scale=scale)
+    if json:
+        print_json(report)
+    else:
+        show_report(report)
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option(help="A small working set, for a first look.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure speed and memory as ratios in one run: against reading memory, NumPy and scikit-learn."""
+    from rankloop import benchmark
+    from rankloop.terminal import print_json, show_benchmark
+
+    results = benchmark.run(quick=quick)
+    if out is not None:
+        out.write_text(benchmark.as_markdown(results))
+    if json:
+        print_json(results)
+    else:
+        show_benchmark(results)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Online learning to rank: rankers that learn, while they are being used, from what people click."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"rankloop {installed('rankloop')}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Run the command line; a `RankloopError` becomes a sentence and exit code 2."""
+    try:
+        app(args=arguments, prog_name="rankloop")
+    except RankloopError as error:
+        typer.echo(f"rankloop: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("rankloop: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); nothing is wrong on our side.
+        sys.stderr.close()
+        sys.exit(0)

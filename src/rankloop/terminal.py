@@ -1,0 +1,154 @@
+"""What people see in a terminal: tables that align, progress on what takes long, plain lines when piped."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from rankloop.data.catalogue import CATALOGUE
+from rankloop.data.reports import Listed, Report
+from rankloop.data.worlds import WORLDS
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def size(number: float) -> str:
+    """Bytes for people.
+
+    >>> size(1_500_000), size(12)
+    ('1.5 MB', '12 B')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say what is going on while something of unknown length runs; nothing stays behind."""
+    with Progress(
+        SpinnerColumn(), TextColumn(what), TimeElapsedColumn(), console=err, transient=True
+    ) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+@contextmanager
+def progress_in_bytes(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar over bytes; call the result with (done, total)."""
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def progress_in_steps(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar over steps; call the result with a word on each finished step. Plain lines when piped."""
+    if not err.is_terminal:
+        done = 0
+        err.print(f"{what}: {total} to do")
+
+        def tell(word: str) -> None:
+            nonlocal done
+            done += 1
+            if done == total or done * 10 // total > (done - 1) * 10 // total:
+                err.print(f"{what}: {done} of {total} done ({word})")
+
+        yield tell
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("[dim]{task.fields[word]}"),
+        TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task(what, total=total, word="")
+        yield lambda word: progress.update(task, advance=1, word=word)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """An empty table: the first column left, the others right, no box."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index == 0 else "right", no_wrap=True)
+    return made
+
+
+def show_collections(found: Sequence[Listed]) -> None:
+    """What is stored, then what could be."""
+    if found:
+        stored = table(
+            "stored", "queries", "documents", "features", "folds", "scale", "disk", "from"
+        )
+        for entry in found:
+            stored.add_row(
+                entry.name, f"{entry.queries:,}", f"{entry.documents:,}", str(entry.features),
+                ",".join(map(str, entry.folds)) or "–", "–" if entry.scale is None else f"{entry.scale:g}",
+                size(entry.disk_bytes), entry.source or "made here",
+            )  # fmt: skip
+        out.print(stored)
+        out.print()
+    worlds = table("synthetic worlds", "queries", "features", "")
+    for world in WORLDS.values():
+        worlds.add_row(
+            world.name, f"{sum(world.queries.values()):,}", str(world.features), world.title
+        )
+    out.print(worlds)
+    out.print()
+    published = table("published sets", "features", "grades", "")
+    for known in CATALOGUE.values():
+        published.add_row(known.id, str(known.features), str(known.grades), known.title)
+    out.print(published)
+    out.print("\nImport your copy of a published set with: rankloop data add ID PATH")
+
+
+def show_report(report: Report) -> None:
+    """Everything about one collection."""
+    out.print(f"[bold]{report.name}[/bold]  {report.features} features, {size(report.disk_bytes)}")
+    out.print(f"  from        {report.source or 'made here'}")
+    out.print(f"  normalised  {'yes' if report.normalised else 'no'} ({report.normalisation})")
+    shapes = table(
+        "", "queries", "documents", "per query", "nothing relevant", "documents by grade"
+    )
+    for fold, splits in report.folds.items():
+        for split, shape in splits.items():
+            shapes.add_row(
+                f"  {fold} {split}", f"{shape.queries:,}", f"{shape.documents:,}",
+                f"{shape.shortest} – {shape.mean:.1f} – {shape.longest}", f"{shape.nothing_relevant:,}",
+                " ".join(f"{count:,}" for count in shape.grades),
+            )  # fmt: skip
+    out.print(shapes)
+    for difference in report.differences:
+        out.print(f"  [yellow]differs[/yellow]  {difference}")
+
+
+def show_benchmark(results: Any) -> None:
+    """The benchmark's table."""
+    for section in results.sections:
+        made = table(*section.columns, title=section.title)
+        for row in section.rows:
+            made.add_row(*row)
+        out.print(made)
+        out.print()
