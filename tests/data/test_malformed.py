@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from rankloop import data
 from rankloop.data import chunks, svmlight
 from rankloop.errors import DataError
 
@@ -56,12 +57,14 @@ BROKEN_LINES = {
 
 @pytest.mark.parametrize("case", BROKEN_LINES)
 @pytest.mark.parametrize("before", [b"", b"0 qid:0 1:0.25\n\n"], ids=["first", "later"])
-def test_a_broken_line_is_named_with_its_reason(tmp_path, case, before):
+def test_a_broken_line_is_named_and_nothing_is_kept(tmp_path, monkeypatch, case, before):
+    monkeypatch.setenv("RANKLOOP_HOME", str(tmp_path / "home"))
     text, reason = BROKEN_LINES[case]
     path = tmp_path / "some.txt"
     path.write_bytes(before + text + b"\n1 qid:77 1:0.5\n")
     with pytest.raises(DataError) as caught:
-        svmlight.read(path)
+        data.load(path, normalise=False)
+    assert list((tmp_path / "home" / "collections").glob("*/*")) == []
     message = str(caught.value)
     assert message.startswith(f"{path}, line {1 + before.count(NEWLINE)}: ")
     assert reason in message

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
@@ -53,8 +53,7 @@ def assert_same(split, path: Path, **options) -> None:
 @given(st.lists(st.lists(document, min_size=1, max_size=5), min_size=1, max_size=5), st.data())
 def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queries, data):
     lines = lines_of(queries)
-    if not any(features for documents in queries for _, features, _ in documents):
-        return
+    assume(any(features for documents in queries for _, features, _ in documents))
     path = tmp_path_factory.mktemp("svm") / "some.txt"
     # scikit-learn wants features in order; here the order is free, so it gets a sorted copy.
     inserted = data.draw(st.sampled_from(["", "\n\n", "# only a comment\n", "   \n"]))
@@ -175,14 +174,17 @@ def test_one_very_wide_document_does_not_widen_what_came_before(tmp_path):
         assert sum(len(piece.grades) for piece in pieces) == 1002
 
 
-MEASURE = """
-import resource, sys
+MEASURE = r"""
+import pathlib, re, sys
 from rankloop.data import svmlight
 documents = sum(len(block.grades) for block in svmlight.blocks(sys.argv[1], normalise=True))
-print(documents, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+# Not getrusage: its maximum counts the parent too, from before the new program began.
+peak = re.search(r"VmHWM:\s+(\d+)", pathlib.Path("/proc/self/status").read_text())
+print(documents, int(peak[1]) // 1024)
 """
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path):
     generator = np.random.default_rng(1)
     lines = [
@@ -203,5 +205,5 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         documents, used[queries] = map(int, done.stdout.split())
         assert documents == queries * 100
         path.unlink()
-    assert used[2000] < 700
+    assert used[2000] < 400
     assert used[2000] - used[200] < 40  # MB; the larger file has 300 MB more text

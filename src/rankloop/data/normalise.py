@@ -36,8 +36,9 @@ def normalise_into(values, offsets, out):
         begin, end = offsets[q], offsets[q + 1]
         if begin == end:
             continue
-        low[:] = values[begin, :columns]
-        span[:] = low
+        for j in range(columns):
+            low[j] = values[begin, j]
+            span[j] = low[j]
         for row in range(begin + 1, end):
             for j in range(columns):
                 value = values[row, j]

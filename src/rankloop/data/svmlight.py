@@ -37,6 +37,7 @@ from rankloop.kernels import kernel
 
 CHUNK = 4 << 20  # bytes of text at a time
 LARGEST_QUERY = 256 << 20  # bytes, as float64
+_ENOUGH = 1000  # documents, to tell whether features have raw scales
 _ROOM = 16 << 20  # bytes of rows at a time, unless a query needs more
 
 
@@ -102,7 +103,7 @@ def blocks(
     """
     reader = _Reader(Path(path), features, zero_based, progress)
     for offsets in reader.queries():
-        rows = np.empty((offsets[-1], features or reader.widest), np.float32)
+        rows = np.empty((offsets[-1], features or max(reader.widest, 1)), np.float32)
         if normalise:
             normalise_into(reader.values, offsets, rows)
         else:
@@ -112,11 +113,17 @@ def blocks(
 
 
 def has_raw_scales(path: str | os.PathLike[str], *, zero_based: bool = False) -> bool:
-    """Whether a value outside [−1, 1] stands in the file's first queries (some megabytes)."""
+    """Whether a value outside [−1, 1] stands in the first queries, 1,000 documents or more."""
     reader = _Reader(Path(path), None, zero_based, None)
-    offsets = next(reader.queries())
-    seen = reader.values[: offsets[-1], : reader.widest]
-    return bool(seen.max() > 1.0 or seen.min() < -1.0)
+    documents = 0
+    for offsets in reader.queries():
+        seen = reader.values[: offsets[-1], : reader.widest]
+        if (np.abs(seen) > 1.0).any():
+            return True
+        documents += len(seen)
+        if documents >= _ENOUGH:
+            break
+    return False
 
 
 class _Reader:
@@ -164,6 +171,11 @@ class _Reader:
         if not self.seen.count:
             raise DataError(
                 f"{self.path}: no document in it. A line is 'grade qid:number 1:value …'."
+            )
+        if not self.features and not self.widest:
+            raise DataError(
+                f"{self.path}: no feature in any document; got only grades and queries. "
+                f"Write 'feature:value' behind them."
             )
 
     def narrow(self, rows: NDArray[np.float32]) -> None:
@@ -215,11 +227,6 @@ class _Reader:
             ends = np.append(ends, len(ids))
         if not len(ends):
             return None
-        if not self.features and not self.widest:
-            raise DataError(
-                f"{self.path}, line {self.lines[0]}: no feature in any document; got only grades "
-                f"and queries. Write 'feature:value' behind them."
-            )
         offsets = np.concatenate([[0], ends]).astype(np.int64)
         again = self.seen.add(ids[offsets[:-1]])
         if again >= 0:
