@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop import learners  # noqa: F401  (registers every learner's compiled functions)
-from rankloop.kernels import kernel
+from rankloop.kernels import inlined_kernel, kernel
 from rankloop.kernels.draws import QUERIES, below, stream_key
 from rankloop.learners.contract import learn, show
 from rankloop.rankers.contract import score
@@ -60,7 +60,7 @@ class Record(NamedTuple):
     variance: NDArray[np.float64]
 
 
-@kernel
+@inlined_kernel
 def rank_page(model, work, X, seed, impression, page, notes):
     """Score the candidates and fill the page."""
     score(model.ranker, X, work.base.scores)
@@ -81,7 +81,7 @@ def learn_page_as_drawn(model, work, X, scores, seed, impression, page, notes, f
     learn(model, work, X, seed, impression, page, notes, feedback, False)
 
 
-@kernel
+@inlined_kernel
 def draw_query(seed, impression, queries):
     """The query of an impression: uniform, with replacement."""
     return below(stream_key(seed, QUERIES, impression), 0, queries)
@@ -126,7 +126,7 @@ def run_impressions(
             learn_due(model, work, queries, pending, seed, i, i - delay, i - first, record)
 
 
-@kernel
+@inlined_kernel
 def note_impression(record, row, grades, clicks, ideal, discount):
     """nDCG of the page shown, and how many clicks it got. Where nothing is relevant, nDCG counts 0."""
     gained, clicked = 0.0, 0
@@ -138,7 +138,7 @@ def note_impression(record, row, grades, clicks, ideal, discount):
     record.clicks[row] = clicked
 
 
-@kernel
+@inlined_kernel
 def learn_due(model, work, queries, pending, seed, now, due, row, record):
     """Learn from impression `due`; if others came between, against current scores or, if kept, the drawing ones."""
     slot = due % pending.query.size

@@ -25,7 +25,7 @@ from rankloop.home import home
 _KEPT_GENERATIONS = 6
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
     """Compile a function with Numba on first use; later processes load it from disk.
 
     No `fastmath`: bits must not depend on where a kernel was inlined. Sums that matter for speed
@@ -34,9 +34,18 @@ def kernel(function: Callable[..., Any]) -> Any:
     previous = config.CACHE_DIR
     config.CACHE_DIR = str(_cache_folder())
     try:
-        return numba.njit(cache=True, error_model="numpy")(function)
+        return numba.njit(cache=True, error_model="numpy", inline=inline)(function)
     finally:
         config.CACHE_DIR = previous
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel that becomes part of its callers before they are compiled.
+
+    LLVM optimises a kernel again in every kernel that calls it, so each level of calls above a large one costs its
+    whole compile time once more. The loop's own steps are joined this way; leaves gain nothing from it.
+    """
+    return kernel(function, inline="always")
 
 
 def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
@@ -48,15 +57,10 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
     """
 
     def register(implementation: Any) -> Any:
-        @overload(stub)
+        @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:
-            if not (isinstance(subject, types.BaseNamedTuple) and subject.instance_class is kind):
-                return None
-
-            def call(subject: Any, *rest: Any) -> Any:
-                return implementation(subject, *rest)
-
-            return call
+            matches = isinstance(subject, types.BaseNamedTuple) and subject.instance_class is kind
+            return implementation.py_func if matches else None
 
         return implementation
 

@@ -1,0 +1,355 @@
+"""Speed and memory, as ratios measured in one run: machines are noisy, ratios on one machine much less so.
+
+The yardstick is memory: a vectorised sum that reads the same rows in the same order is the fastest that any learner could
+be, since each impression has to read its query's features at least once.
+"""
+
+import gzip
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numba
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from rankloop.data import read
+from rankloop.data.collection import Collection, Split
+from rankloop.kernels.draws import QUERIES, stream_key, uniform
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank
+from rankloop.run import this_machine
+from rankloop.simulation import simulate
+from rankloop.terminal import progress_in_steps
+from rankloop.users import noisy
+
+# Impressions per second of the ROLTR authors' published code, measured on machines of the same kind.
+AUTHORS = {"ROLTR": 98, "PDGD": 2520, "DBGD": 705, "PMGD": 31, "COLTR": 566}
+DOCUMENTS, FEATURES = 125, 136
+
+
+class Section(msgspec.Struct):
+    """One table of the report."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    values: dict[str, float]
+
+
+class Results(msgspec.Struct):
+    """The whole report, and the machine it was measured on."""
+
+    sections: list[Section]
+    manifest: dict[str, Any]
+
+
+def run(quick: bool = False) -> Results:
+    """Measure everything; `quick` with a small working set, for a first look."""
+    parts: list[Callable[[bool], Section]] = [
+        against_memory, methods, two_processes, growth, memory, reader, compilation,
+    ]  # fmt: skip
+    sections = []
+    with progress_in_steps("measuring", len(parts)) as tell:
+        for part in parts:
+            sections.append(part(quick))
+            tell(sections[-1].title)
+    return Results(sections, this_machine())
+
+
+def against_memory(quick: bool) -> Section:
+    """ROLTR against a vectorised sum over the same rows in the same order, and against NumPy."""
+    data = _mslr_shaped(1_000 if quick else 16_000)
+    impressions = 20_000 if quick else 60_000
+    order = _query_order(data.train, impressions)
+    rates: dict[str, list[float]] = {"read": [], "ROLTR": [], "NumPy": []}
+    few = order[:2_000]
+    _sum_rows(data.train.features, data.train.offsets, order[:10])
+    for _ in range(3):
+        rates["read"].append(_rate(lambda: _read(data.train, order), impressions))
+        rates["ROLTR"].append(_simulated_rate(ROLTR(), data, impressions))
+        rates["NumPy"].append(_rate(lambda: _numpy_roltr(data.train, few), len(few)))
+    read_rate, roltr, plain = (max(rates[name]) for name in ("read", "ROLTR", "NumPy"))
+    row_bytes = data.train.features.nbytes / data.train.queries
+    gigabytes = data.train.features.nbytes / 1e9
+    return Section(
+        f"ROLTR against memory ({gigabytes:.2f} GB working set, {DOCUMENTS} × {FEATURES} per query, one core)",
+        ["", "impressions/s", "GB/s", "ROLTR is"],
+        [
+            ["vectorised float32 sum of the same rows", f"{read_rate:,.0f}", f"{read_rate * row_bytes / 1e9:.1f}",
+             f"{roltr / read_rate:.0%} of it"],
+            ["ROLTR", f"{roltr:,.0f}", f"{roltr * row_bytes / 1e9:.1f}", ""],
+            ["ROLTR in NumPy, closed form", f"{plain:,.0f}", "", f"{roltr / plain:.1f} × as fast"],
+        ],
+        {"of_memory": roltr / read_rate, "over_numpy": roltr / plain, "impressions_per_second": roltr},
+    )  # fmt: skip
+
+
+def methods(quick: bool) -> Section:
+    """Every method on the same working set, noisy clicks."""
+    data = _mslr_shaped(1_000 if quick else 16_000)
+    learners: list[Learner] = [ROLTR(), PDGD(), DBGD(), PMGD(), COLTR(), MDPRank()]
+    rows, values = [], {}
+    for learner in learners:
+        impressions = 2_000 if learner.name in ("PMGD", "COLTR") else 20_000
+        rate = max(_simulated_rate(learner, data, impressions) for _ in range(3))
+        published = AUTHORS.get(learner.name)
+        told = ["–", "–"] if published is None else [f"{published:,}", f"{rate / published:,.0f} ×"]
+        rows.append([learner.name, f"{rate:,.0f}", *told])
+        values[learner.name] = rate
+    columns = ["method", "impressions/s a core", "authors' code", "ratio"]
+    return Section("Every method, noisy clicks", columns, rows, values)
+
+
+def two_processes(quick: bool) -> Section:
+    """Throughput of two processes at once against one alone."""
+    impressions = 20_000 if quick else 100_000
+    one = max(_worker_rates(1, impressions) for _ in range(2))[0]
+    both = max((_worker_rates(2, impressions) for _ in range(2)), key=sum)
+    return Section(
+        "Two processes (ROLTR, each with its own working set)",
+        ["", "impressions/s"],
+        [["one", f"{one:,.0f}"], ["two together", f"{sum(both):,.0f}"], ["ratio", f"{sum(both) / one:.2f}"]],
+        {"ratio": sum(both) / one},
+    )
+
+
+def growth(quick: bool) -> Section:
+    """How the cost of an impression grows with candidates, features and queries."""
+    queries = 300 if quick else 2_000
+    impressions = 5_000 if quick else 20_000
+    base = _mslr_shaped(queries)
+    others = {
+        "twice the candidates": _mslr_shaped(queries, documents=2 * DOCUMENTS),
+        "twice the features": _mslr_shaped(queries, features=2 * FEATURES),
+        "four times the queries": _mslr_shaped(4 * queries),
+    }
+    reference = max(_simulated_rate(ROLTR(), base, impressions) for _ in range(3))
+    rows, values = [], {}
+    for name, data in others.items():
+        cost = reference / max(_simulated_rate(ROLTR(), data, impressions) for _ in range(3))
+        rows.append([name, f"{cost:.2f} ×"])
+        values[name] = cost
+    return Section("Cost of an impression (ROLTR)", ["", "time"], rows, values)
+
+
+def memory(quick: bool) -> Section:
+    """Resident memory of a long run beyond that of a short one, and beyond the recorded curve."""
+    short, long = (20_000, 100_000) if quick else (100_000, 1_000_000)
+    used = [_python(_MEMORY_SCRIPT.format(impressions=n)) for n in (short, long)]
+    grown = (float(used[1]) - float(used[0])) * 1024
+    recorded = 16.0 * (long - short)  # nDCG and clicks, eight bytes each
+    return Section(
+        f"Memory of a run of {long:,} impressions against one of {short:,}",
+        ["", "MB"],
+        [
+            ["grown", f"{grown / 1e6:.1f}"],
+            ["of which the recorded curves", f"{recorded / 1e6:.1f}"],
+            ["beyond them", f"{(grown - recorded) / 1e6:.1f}"],
+        ],
+        {"beyond_curves_mb": (grown - recorded) / 1e6},
+    )
+
+
+def reader(quick: bool) -> Section:
+    """The SVMlight reader on MSLR-shaped text, against scikit-learn's where that is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = _write_svmlight(Path(folder), documents=5_000 if quick else 60_000)
+        megabytes = path.stat().st_size / 1e6
+        read(path)
+        ours = megabytes / min(_seconds(lambda: read(path)) for _ in range(3))
+        rows = [["rankloop, plain text", f"{ours:,.0f}", ""]]
+        values = {"mb_per_second": ours}
+        packed = path.with_suffix(".txt.gz")
+        packed.write_bytes(gzip.compress(path.read_bytes(), compresslevel=3))
+        rows.append(["rankloop, .gz", f"{megabytes / _seconds(lambda: read(packed)):,.0f}", ""])
+        try:
+            from sklearn.datasets import load_svmlight_file
+        except ImportError:
+            rows.append(["scikit-learn", "not installed", ""])
+        else:
+            theirs = megabytes / _seconds(lambda: load_svmlight_file(str(path), query_id=True))
+            rows.append(["scikit-learn", f"{theirs:,.0f}", f"rankloop is {ours / theirs:.0f} × as fast"])
+            values["over_sklearn"] = ours / theirs
+    return Section(f"SVMlight reader ({megabytes:.0f} MB, one core)", ["", "MB/s", ""], rows, values)
+
+
+def compilation(quick: bool) -> Section:
+    """Seconds until every learner has run once in a new process: first use, and from the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        seconds = [float(_python(_COMPILE_SCRIPT, environment)) for _ in range(2)]
+    return Section(
+        "Compilation of all learners (one process)",
+        ["", "seconds"],
+        [["first use", f"{seconds[0]:.1f}"], ["from the cache", f"{seconds[1]:.1f}"]],
+        {"first": seconds[0], "cached": seconds[1]},
+    )
+
+
+def as_markdown(results: Results) -> str:
+    """The report as a Markdown page."""
+    machine = results.manifest
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    lines = [f"Measured on {machine['processor']}, {machine['cores']} cores; {versions}.", ""]
+    for section in results.sections:
+        lines += [f"### {section.title}", "", "| " + " | ".join(section.columns) + " |"]
+        lines.append("|" + "---|" + "---:|" * (len(section.columns) - 1))
+        lines += ["| " + " | ".join(row) + " |" for row in section.rows] + [""]
+    return "\n".join(lines)
+
+
+def _mslr_shaped(queries: int, documents: int = DOCUMENTS, features: int = FEATURES) -> Collection:
+    """Random features with MSLR's shape; what they mean is of no interest here."""
+    draws = np.random.default_rng(1)
+    lengths = np.clip(draws.lognormal(np.log(documents) - 0.125, 0.5, queries), 5, 8 * documents)
+    offsets = np.r_[0, np.cumsum(lengths.astype(np.int64))]
+    grades = draws.choice(5, size=offsets[-1], p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(np.uint8)
+    rows = draws.random((offsets[-1], features), dtype=np.float32)
+    split = Split(rows, offsets, grades, np.arange(queries))
+    return Collection("benchmark", train=split, test=split)
+
+
+def _simulated_rate(learner: Learner, data: Collection, impressions: int) -> float:
+    run = simulate(learner, noisy(), data, impressions=impressions, seed=1, evaluate_every=0)
+    return run.impressions_per_second
+
+
+def _worker_rates(workers: int, impressions: int) -> list[float]:
+    job = delayed(_worker_rate)(impressions)
+    return list(Parallel(n_jobs=workers)(job for _ in range(workers)))
+
+
+def _worker_rate(impressions: int) -> float:
+    data = _mslr_shaped(4_000)
+    _simulated_rate(ROLTR(), data, 1_000)
+    return _simulated_rate(ROLTR(), data, impressions)
+
+
+def _rate(job: Callable[[], Any], count: int) -> float:
+    return count / _seconds(job)
+
+
+def _seconds(job: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    job()
+    return time.perf_counter() - began
+
+
+def _query_order(split: Split, impressions: int) -> NDArray[np.int64]:
+    return np.array(
+        [
+            int(uniform(np.uint64(stream_key(np.uint64(1), QUERIES, i)), 0) * split.queries)
+            for i in range(impressions)
+        ]
+    )
+
+
+def _read(split: Split, order: NDArray[np.int64]) -> float:
+    return float(_sum_rows(split.features, split.offsets, order))
+
+
+@numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
+def _sum_rows(features, offsets, order):  # type: ignore[no-untyped-def]
+    total = np.float32(0.0)
+    for q in order:
+        rows = features[offsets[q] : offsets[q + 1]].reshape(-1)
+        part = np.float32(0.0)
+        for j in range(rows.size):
+            part += rows[j]
+        total += part
+    return total
+
+
+def _numpy_roltr(split: Split, order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The same update in NumPy, closed form: what careful array code without a compiler can do."""
+    draws = np.random.default_rng(1)
+    weights = np.zeros(split.features.shape[1], np.float32)
+    discount = 1.0 / np.log2(np.arange(2, 12))
+    propensity = 1.0 / np.arange(1, 11)
+    attraction = np.array([0.4, 0.6, 0.7, 0.8, 0.9])
+    for q in order:
+        rows = slice(split.offsets[q], split.offsets[q + 1])
+        X, grades = split.features[rows], split.grades[rows]
+        scores = (X @ weights).astype(np.float64)
+        keys = scores + draws.gumbel(size=len(scores))
+        k = min(10, len(scores))
+        page = np.argpartition(-keys, k - 1)[:k]
+        page = page[np.argsort(-keys[page])]
+        clicks = draws.random(k) < attraction[grades[page]] * propensity[:k]
+        p, weight = propensity[:k], discount[:k]
+        returns = np.where(clicks, weight * (2.0 - p) / p, -weight)
+        hidden = scores.copy()
+        hidden[page] = -np.inf
+        top = hidden.max()
+        bottom = top + np.log(np.exp(hidden - top).sum()) if np.isfinite(top) else -np.inf
+        logs = np.logaddexp.accumulate(np.r_[bottom, scores[page][::-1]])[:0:-1]
+        carried = np.empty(k)
+        total = 0.0
+        for t in range(k):
+            total = total * np.exp(logs[t] - logs[t - 1]) + returns[t] if t else returns[0]
+            carried[t] = total
+        slope = -np.exp(hidden - logs[-1]) * total
+        slope[page] = returns - np.exp(scores[page] - logs) * carried
+        weights += np.float32(0.01) * (slope.astype(np.float32) @ X)
+    return weights.astype(np.float64)
+
+
+def _write_svmlight(folder: Path, documents: int) -> Path:
+    """Text as MSLR-WEB10K has it: small integers, six-digit decimals, large counts, all features given."""
+    draws = np.random.default_rng(1)
+    path = folder / "mslr-shaped.txt"
+    kinds = draws.integers(0, 3, FEATURES)
+    with path.open("w") as file:
+        for d in range(documents):
+            values = draws.gamma(1.0, 10.0, FEATURES)
+            told = [
+                f"{j + 1}:{value:.0f}" if kind == 0 else f"{j + 1}:{value:.6f}" if kind == 1 else f"{j + 1}:0"
+                for j, (kind, value) in enumerate(zip(kinds, values, strict=True))
+            ]
+            file.write(f"{d % 5} qid:{d // DOCUMENTS} {' '.join(told)} \n")
+    return path
+
+
+def _python(script: str, environment: dict[str, str] | None = None) -> str:
+    finished = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    return finished.stdout.strip()
+
+
+def peak_memory_kb() -> int:
+    """The largest resident set of this process so far, in kB.
+
+    Linux keeps `ru_maxrss` across exec, so that a child reports its parent's peak; VmHWM starts anew.
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0])
+    except (OSError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+_MEMORY_SCRIPT = """
+import rankloop as rl
+from rankloop.benchmark import peak_memory_kb
+rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), impressions={impressions}, seed=1, evaluate_every=0)
+print(peak_memory_kb())
+"""
+
+_COMPILE_SCRIPT = """
+import time
+import rankloop as rl
+data = rl.load("tiny")
+began = time.perf_counter()
+for learner in (rl.ROLTR(), rl.PDGD(), rl.DBGD(), rl.PMGD(), rl.COLTR(), rl.MDPRank()):
+    rl.simulate(learner, rl.users.noisy(), data, impressions=10, seed=1)
+print(time.perf_counter() - began)
+"""
