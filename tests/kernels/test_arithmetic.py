@@ -1,0 +1,113 @@
+"""Elementary functions to a unit in the last place, and sums whose order is written down."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rankloop.kernels.arithmetic import exp, exp32, log, log32, log_add_exp
+from rankloop.kernels.matrix import multiply_into, padded
+from rankloop.rankers import Linear
+from rankloop.rankers.linear import score_linear
+
+RNG = np.random.default_rng(1)
+POINTS = 5000
+
+
+def worst_error(function, reference, points, kind) -> float:
+    """In units of the last place of the true value, which is taken in extended precision."""
+    got = np.array([function(kind(x)) for x in points], kind)
+    wanted = reference(points.astype(kind).astype(np.longdouble))
+    unit = np.spacing(np.abs(wanted).astype(kind)).astype(np.longdouble)
+    return float(np.max(np.abs(got.astype(np.longdouble) - wanted) / unit))
+
+
+# "About one unit in the last place": a correctly rounded result would be within a half.
+@pytest.mark.parametrize("spread", [1e-8, 1e-3, 1.0, 50.0, 707.0])
+def test_exp_is_right_to_one_unit(spread):
+    assert worst_error(exp, np.exp, RNG.uniform(-spread, spread, POINTS), np.float64) < 1.0
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 20.0, 86.0])
+def test_exp32_is_right_to_one_unit(spread):
+    assert worst_error(exp32, np.exp, RNG.uniform(-spread, spread, POINTS), np.float32) < 1.0
+
+
+@pytest.mark.parametrize("spread", [1e-6, 0.3, 10.0, 700.0])
+def test_log_is_right_to_one_unit(spread):
+    points = np.exp(RNG.uniform(-spread, spread, POINTS))
+    assert worst_error(log, np.log, points, np.float64) < 1.0
+
+
+@pytest.mark.parametrize("spread", [1e-2, 0.3, 10.0, 80.0])
+def test_log32_is_right_to_one_unit(spread):
+    points = np.exp(RNG.uniform(-spread, spread, POINTS))
+    assert worst_error(log32, np.log, points, np.float32) < 1.0
+
+
+def test_exp_ends_at_zero_and_never_overflows():
+    assert [exp(x) for x in (-math.inf, -1e308, -800.0, -709.0)] == [0.0] * 4
+    assert exp(0.0) == 1.0
+    assert exp(1e308) == exp(709.0) == pytest.approx(math.exp(709.0), rel=1e-15)
+    assert [exp32(np.float32(x)) for x in (-np.inf, -1e30, -88.0)] == [0.0] * 3
+    assert exp32(np.float32(0.0)) == 1.0
+    assert np.isfinite(exp32(np.float32(1e30)))
+
+
+def test_log_of_one_is_zero_and_of_small_numbers_is_right():
+    assert log(1.0) == 0.0
+    assert log(2.0**-53) == pytest.approx(-53 * math.log(2), rel=1e-15)
+    assert log32(np.float32(1.0)) == 0.0
+
+
+def test_log_add_exp_is_the_logarithm_of_the_sum_for_any_values():
+    for a, b in RNG.uniform(-1e4, 1e4, (2000, 2)).tolist():
+        assert log_add_exp(a, b) == pytest.approx(np.logaddexp(a, b), rel=1e-15, abs=1e-15)
+    near = RNG.uniform(-3, 3, (2000, 2))
+    for a, b in near.tolist():
+        # log(1 + x) of x below 1 is rounded at 1: two units of 1e-16 besides the relative error.
+        assert log_add_exp(a, b) == pytest.approx(np.logaddexp(a, b), rel=4e-16, abs=4e-16)
+    assert log_add_exp(-math.inf, 2.0) == log_add_exp(2.0, -math.inf) == 2.0
+    assert log_add_exp(-math.inf, -math.inf) == -math.inf
+
+
+@pytest.mark.parametrize("length", [*range(71), 136, 220, 700])
+def test_a_dot_product_of_any_length_is_right_to_its_rounding_bound(length):
+    X = RNG.normal(size=(3, length)).astype(np.float32)
+    w = RNG.normal(size=length).astype(np.float32)
+    scores = np.zeros(3, np.float32)
+    score_linear(Linear.of(w), X, scores)
+    exact = X.astype(float) @ w.astype(float)
+    # Each lane adds ⌈n/16⌉ products with one rounding each, the tree four more.
+    bound = (math.ceil(length / 16) + 4) * 2.0**-24 * (np.abs(X).astype(float) @ np.abs(w))
+    assert (np.abs(scores - exact) <= bound).all()
+
+
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 136])
+def test_a_dot_product_reads_nothing_beyond_its_row(length):
+    X = np.full((3, length), np.nan, np.float32)
+    X[1] = 1.0
+    scores = np.zeros(3, np.float32)
+    score_linear(Linear.of(np.ones(length)), X, scores)
+    assert np.isnan(scores[[0, 2]]).all()
+    assert scores[1] == length
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 11])
+@pytest.mark.parametrize("columns", [1, 16, 17, 33, 50])
+@pytest.mark.parametrize("features", [1, 5, 37])
+def test_a_product_of_matrices_is_the_sum_in_order_whatever_tile_it_falls_into(
+    rows, columns, features
+):
+    X = RNG.normal(size=(rows, features)).astype(np.float32)
+    W = np.zeros((features, padded(columns)), np.float32)
+    W[:, :columns] = RNG.normal(size=(features, columns))
+    start = RNG.normal(size=(rows, padded(columns))).astype(np.float32)
+    total = start.copy()
+    multiply_into(X, W, total)
+    exact = start + X.astype(float) @ W.astype(float)
+    bound = (features + 1) * 2.0**-24 * (np.abs(start) + np.abs(X).astype(float) @ np.abs(W))
+    assert (np.abs(total - exact) <= bound).all()
+    alone = np.ascontiguousarray(start[-1:, :16])
+    multiply_into(X[-1:], np.ascontiguousarray(W[:, :16]), alone)
+    assert alone[0].tolist() == total[-1, :16].tolist()

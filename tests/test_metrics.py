@@ -1,0 +1,144 @@
+"""nDCG agrees with scikit-learn and ir-measures; evaluation ranks and averages as said."""
+
+import math
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+
+from rankloop.data.collection import Split
+from rankloop.errors import SettingsError
+from rankloop.evaluation import evaluate, ndcg_per_query
+from rankloop.metrics import dcg, gains, ideal_dcg, mean_ndcg, ndcg, online_performance
+
+from .proofs import literal, small
+
+graded = st.lists(st.integers(0, 4), min_size=2, max_size=25)
+proof = settings(deadline=None, max_examples=60)
+
+
+def ranked(grades, seed) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct random scores, and the grades in their order."""
+    scores = np.random.default_rng(seed).permutation(len(grades)).astype(float)
+    return scores, np.array(grades)[np.argsort(-scores)]
+
+
+def one_query(scores, grades) -> Split:
+    return Split.of(np.reshape(scores, (-1, 1)), grades, np.zeros(len(grades)))
+
+
+@given(graded, st.integers(0, 99))
+@proof
+def test_ndcg_is_scikit_learns_on_exponentiated_gains(grades, seed):
+    scores, in_order = ranked(grades, seed)
+    wanted = ndcg_score([gains(grades)], [scores], k=10)
+    # Ten additions in another order.
+    assert ndcg(in_order, grades) == pytest.approx(wanted, rel=1e-13, abs=1e-13)
+    assert ndcg_per_query([1.0], one_query(scores, grades))[0] == pytest.approx(wanted, rel=1e-13)
+
+
+@given(st.lists(st.integers(0, 1), min_size=2, max_size=25), st.integers(0, 99))
+@proof
+def test_ndcg_is_ir_measures_for_linear_gains(grades, seed):
+    """With grades 0 and 1 the gain 2^grade − 1 is the grade itself."""
+    assert_as_ir_measures(grades, seed, ir_measures.nDCG @ 10)
+
+
+@given(graded, st.integers(0, 99))
+@proof
+def test_ndcg_is_ir_measures_with_grades_mapped_to_gains(grades, seed):
+    mapped = ir_measures.nDCG(gains={g: 2**g - 1 for g in range(5)}) @ 10
+    assert_as_ir_measures(grades, seed, mapped)
+
+
+def assert_as_ir_measures(grades, seed, measure) -> None:
+    scores, in_order = ranked(grades, seed)
+    qrels = [ir_measures.Qrel("q", str(d), int(g)) for d, g in enumerate(grades)]
+    run = [ir_measures.ScoredDoc("q", str(d), float(s)) for d, s in enumerate(scores)]
+    wanted = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+    assert ndcg(in_order, grades) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+
+
+@given(graded, st.integers(1, 12))
+@proof
+def test_dcg_and_ndcg_are_the_definition_at_any_cut(grades, k):
+    wanted = math.fsum((2.0**g - 1) / math.log2(i + 2) for i, g in enumerate(grades[:k]))
+    assert dcg(grades, k) == pytest.approx(wanted, rel=1e-14)
+    assert ndcg(grades, grades, k) == pytest.approx(literal.ndcg(grades, grades, k), rel=1e-14)
+
+
+@given(st.lists(graded, min_size=1, max_size=5))
+@proof
+def test_the_ideal_is_the_dcg_of_the_sorted_candidates(queries):
+    offsets = np.cumsum([0, *(len(q) for q in queries)])
+    grades = np.concatenate(queries).astype(np.uint8)
+    wanted = [dcg(sorted(q, reverse=True)) for q in queries]
+    np.testing.assert_allclose(ideal_dcg(grades, offsets), wanted, rtol=1e-14)
+
+
+def test_both_conventions_for_queries_with_nothing_relevant():
+    split = Split.of([[2.0], [1.0], [1.0], [0.0]], grades=[0, 1, 0, 0], queries=[1, 1, 2, 2])
+    half = 1 / math.log2(3)
+    assert evaluate([1.0], split) == pytest.approx(half, rel=1e-14)
+    assert evaluate([1.0], split, nothing_relevant="zero") == pytest.approx(half / 2, rel=1e-14)
+    assert ndcg([0, 0], [0, 0]) == 0.0
+    with pytest.raises(SettingsError, match="'skip' or 'zero'; got 'drop'"):
+        evaluate([1.0], split, nothing_relevant="drop")
+
+
+def test_a_split_without_anything_relevant_has_no_mean_unless_counted_as_zero():
+    split = Split.of([[1.0], [2.0]], grades=[0, 0], queries=[1, 1])
+    assert math.isnan(evaluate([1.0], split))
+    assert evaluate([1.0], split, nothing_relevant="zero") == 0.0
+    assert math.isnan(mean_ndcg(np.zeros(2), np.zeros(2)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=25))
+@proof
+def test_equal_scores_rank_by_the_lower_row(documents):
+    scores, grades = zip(*documents, strict=True)
+    order = sorted(range(len(scores)), key=lambda d: (-scores[d], d))
+    wanted = literal.ndcg([grades[d] for d in order], grades)
+    got = ndcg_per_query([1.0], one_query(np.array(scores, float), grades))[0]
+    assert got == pytest.approx(wanted, rel=1e-13)
+
+
+def test_many_rankers_at_once_have_the_bits_of_one_at_a_time():
+    split = small.split((12, 1, 25, 7, 40, 3), features=37, seed=4)
+    for rankers in (1, 2, 16, 17, 33, 50):
+        W = np.random.default_rng(rankers).normal(size=(rankers, 37))
+        together = ndcg_per_query(W, split)
+        assert together.shape == (rankers, 6)
+        for ranker in range(rankers):
+            assert together[ranker].tolist() == ndcg_per_query(W[ranker], split).tolist()
+
+
+def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
+    split = small.split((12, 1, 25, 7, 40, 3), features=5, seed=4)
+    w = np.random.default_rng(1).normal(size=5)
+    scores = split.features.astype(float) @ w
+    per_query = []
+    for begin, end in zip(split.offsets, split.offsets[1:], strict=False):
+        order = begin + np.argsort(-scores[begin:end], kind="stable")
+        per_query.append(
+            literal.ndcg(split.grades[order].tolist(), split.grades[begin:end].tolist())
+        )
+    np.testing.assert_allclose(ndcg_per_query(w, split), per_query, rtol=1e-13)
+    kept = [v for v, ideal in zip(per_query, split.ideal_dcg, strict=True) if ideal > 0]
+    assert evaluate(w, split) == pytest.approx(np.mean(kept), rel=1e-13)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 2.0], [math.nan], [[1.0, 2.0]]])
+def test_weights_that_do_not_fit_are_refused(weights):
+    with pytest.raises(SettingsError, match="weights must be finite, one per feature"):
+        evaluate(weights, one_query([1.0, 2.0], [0, 1]))
+
+
+def test_online_performance_is_the_discounted_sum_and_two_thousand_at_most():
+    assert online_performance([0.5, 1.0, 0.25], 0.5) == 0.5 + 0.5 + 0.0625
+    assert online_performance([]) == 0.0
+    # Σ 0.9995^i = 2000 (1 − 0.9995^T).
+    assert online_performance(np.ones(1000)) == pytest.approx(2000 * (1 - 0.9995**1000), rel=1e-12)
