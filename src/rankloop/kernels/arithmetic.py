@@ -5,8 +5,6 @@ inlined and how long it is. Here the order is written down instead: `dot` sums i
 and `exp` and `log` are branch-free polynomials, which vectorise in any loop that calls them.
 """
 
-import math
-
 import numpy as np
 from llvmlite import ir
 from numba import types
@@ -16,7 +14,20 @@ from numba.extending import intrinsic
 from rankloop.kernels.compiler import kernel
 
 LANES = 16
+BLOCK = 32  # elements that a vectorised loop over float64 takes at once
 
+
+def whole_blocks(n: int) -> int:
+    """The next multiple of the block: how long a buffer must be so that loops over it have no slow tail.
+
+    >>> whole_blocks(125)
+    128
+    """
+    return -(-n // BLOCK) * BLOCK
+
+
+LANE = ir.VectorType(ir.FloatType(), LANES)
+_VECTOR = types.Array(types.float32, 1, "C")
 _LN2_HI = 6.93147180369123816490e-01
 _LN2_LO = 1.90821492927058770002e-10
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
@@ -99,39 +110,86 @@ def dot(_context, x, w):
         )
         return _dot_in_lanes(builder, x.data, w.data, builder.extract_value(x.shape, 0))
 
-    vector = types.Array(types.float32, 1, "C")
-    return types.float32(vector, vector), generate
+    return types.float32(_VECTOR, _VECTOR), generate
+
+
+@intrinsic
+def add_four_rows(_context, X, i, a, b, c, d, total):
+    """total ← total + a·X[i] + b·X[i+1] + c·X[i+2] + d·X[i+3]; `total` has room for whole lanes."""
+
+    def generate(context, builder, signature, args):
+        X, total = (
+            context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 6)
+        )
+        features = builder.extract_value(X.shape, 1)
+        row = builder.gep(X.data, [builder.mul(args[1], features)])
+        rows = [builder.gep(row, [builder.mul(features, ir.IntType(64)(k))]) for k in range(4)]
+        factors = [broadcast(builder, factor) for factor in args[2:6]]
+
+        def add(load, at):
+            place = builder.bitcast(builder.gep(total.data, [at]), LANE.as_pointer())
+            value = load_lanes(builder, place)
+            for factor, row in zip(factors, rows, strict=True):
+                value = fused(builder, factor, load(builder.gep(row, [at])), value)
+            builder.store(value, place).align = 4
+
+        _for_all_lanes(builder, features, add)
+        return context.get_dummy_value()
+
+    one, matrix, vector = types.float32, types.Array(types.float32, 2, "C"), _VECTOR
+    return types.void(matrix, types.int64, one, one, one, one, vector), generate
 
 
 def _dot_in_lanes(builder, x, w, n):
-    i64, lane = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
-    zero = ir.Constant(lane, [0.0] * LANES)
-    fma = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(lane, [lane] * 3), f"llvm.fma.v{LANES}f32"
-    )
-    total = cgutils.alloca_once_value(builder, zero)
-    whole = builder.and_(n, i64(-LANES))
+    total = cgutils.alloca_once_value(builder, ir.Constant(LANE, [0.0] * LANES))
 
     def accumulate(load, at):
         terms = [load(builder.gep(vector, [at])) for vector in (x, w)]
-        builder.store(builder.call(fma, [*terms, builder.load(total)]), total)
+        builder.store(fused(builder, *terms, builder.load(total)), total)
 
-    def load_all(address):
-        value = builder.load(builder.bitcast(address, lane.as_pointer()))
-        value.align = 4
-        return value
-
-    with cgutils.for_range_slice(builder, i64(0), whole, i64(LANES), i64) as (j, _):
-        accumulate(load_all, j)
-    rest = builder.sub(n, whole)
-    with builder.if_then(builder.icmp_signed(">", rest, i64(0))):
-        accumulate(_masked_loader(builder, lane, zero, rest), whole)
+    _for_all_lanes(builder, n, accumulate)
     return _tree_sum(builder, builder.load(total))
 
 
-def _masked_loader(builder, lane, zero, count):
+def load_lanes(builder, address):
+    """Sixteen floats from an address that need not be aligned."""
+    value = builder.load(builder.bitcast(address, LANE.as_pointer()))
+    value.align = 4
+    return value
+
+
+def fused(builder, a, b, c):
+    """a·b + c in every lane, rounded once."""
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(LANE, [LANE] * 3), f"llvm.fma.v{LANES}f32"
+    )
+    return builder.call(function, [a, b, c])
+
+
+def broadcast(builder, value):
+    """One float in every lane."""
+    i32 = ir.IntType(32)
+    undefined = ir.Constant(LANE, ir.Undefined)
+    first = builder.insert_element(undefined, value, i32(0))
+    everywhere = ir.Constant(ir.VectorType(i32, LANES), [0] * LANES)
+    return builder.shuffle_vector(first, undefined, everywhere)
+
+
+def _for_all_lanes(builder, n, step):
+    """Call `step(load, at)` for each sixteen of n elements; the last load is masked if they do not fill it."""
+    i64 = ir.IntType(64)
+    whole = builder.and_(n, i64(-LANES))
+    with cgutils.for_range_slice(builder, i64(0), whole, i64(LANES), i64) as (j, _):
+        step(lambda address: load_lanes(builder, address), j)
+    rest = builder.sub(n, whole)
+    with builder.if_then(builder.icmp_signed(">", rest, i64(0))):
+        step(_masked_loader(builder, rest), whole)
+
+
+def _masked_loader(builder, count):
     """Load the first `count` lanes, zero in the others: the tail of a row takes one step too."""
     i32 = ir.IntType(32)
+    zero = ir.Constant(LANE, [0.0] * LANES)
     numbers = ir.VectorType(i32, LANES)
     undefined = ir.Constant(numbers, ir.Undefined)
     first = builder.insert_element(undefined, builder.trunc(count, i32), i32(0))
@@ -139,12 +197,12 @@ def _masked_loader(builder, lane, zero, count):
     mask = builder.icmp_signed("<", ir.Constant(numbers, list(range(LANES))), counts)
     function = cgutils.get_or_insert_function(
         builder.module,
-        ir.FunctionType(lane, [lane.as_pointer(), i32, mask.type, lane]),
+        ir.FunctionType(LANE, [LANE.as_pointer(), i32, mask.type, LANE]),
         f"llvm.masked.load.v{LANES}f32.p0",
     )
 
     def load(address):
-        address = builder.bitcast(address, lane.as_pointer())
+        address = builder.bitcast(address, LANE.as_pointer())
         return builder.call(function, [address, i32(4), mask, zero])
 
     return load
@@ -239,11 +297,3 @@ def log32(x):
     half_square = np.float32(0.5) * f * f
     tail = fma32(s, half_square + z * p, k * np.float32(9.0580006145e-06))
     return k * np.float32(6.9313812256e-01) - ((half_square - tail) - f)
-
-
-@kernel
-def log_add_exp(a, b):
-    """log(e^a + e^b), for any finite values and for −∞."""
-    if a < b:
-        a, b = b, a
-    return a + log(1.0 + exp(b - a)) if b > -math.inf else a

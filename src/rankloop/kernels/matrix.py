@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rankloop.kernels.arithmetic import LANES
+from rankloop.kernels.arithmetic import LANE, LANES, broadcast, fused, load_lanes
 from rankloop.kernels.compiler import kernel
 
 TILE_ROWS = 4
@@ -62,54 +62,38 @@ def _tile(rows, vectors):
 
 
 def _generate_tile(builder, X, W, total, i, c, rows, vectors):
-    i64, lane = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
-    fma = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(lane, [lane] * 3), f"llvm.fma.v{LANES}f32"
-    )
+    i64 = ir.IntType(64)
     features, columns = (builder.extract_value(W.shape, axis) for axis in (0, 1))
 
     def at(matrix, width, row, column):
         return builder.gep(matrix.data, [builder.add(builder.mul(row, width), column)])
 
-    def vector_at(*place):
-        return builder.bitcast(at(*place), lane.as_pointer())
-
-    def load(address):
-        value = builder.load(address)
-        value.align = 4
-        return value
-
     places = [
         [
-            vector_at(total, columns, builder.add(i, i64(r)), builder.add(c, i64(v * LANES)))
+            at(total, columns, builder.add(i, i64(r)), builder.add(c, i64(v * LANES)))
             for v in range(vectors)
         ]
         for r in range(rows)
     ]
-    sums = [[cgutils.alloca_once_value(builder, load(place)) for place in row] for row in places]
+    sums = [
+        [cgutils.alloca_once_value(builder, load_lanes(builder, place)) for place in row]
+        for row in places
+    ]
     with cgutils.for_range(builder, features, intp=i64) as loop:
         weights = [
-            load(vector_at(W, columns, loop.index, builder.add(c, i64(v * LANES))))
+            load_lanes(builder, at(W, columns, loop.index, builder.add(c, i64(v * LANES))))
             for v in range(vectors)
         ]
         for r in range(rows):
             x = builder.load(at(X, features, builder.add(i, i64(r)), loop.index))
-            x = _broadcast(builder, x, lane)
+            x = broadcast(builder, x)
             for v in range(vectors):
-                term = builder.call(fma, [x, weights[v], builder.load(sums[r][v])])
+                term = fused(builder, x, weights[v], builder.load(sums[r][v]))
                 builder.store(term, sums[r][v])
     for row_places, row_sums in zip(places, sums, strict=True):
         for place, value in zip(row_places, row_sums, strict=True):
+            place = builder.bitcast(place, LANE.as_pointer())
             builder.store(builder.load(value), place).align = 4
-
-
-def _broadcast(builder, value, lane):
-    i32 = ir.IntType(32)
-    undefined = ir.Constant(lane, ir.Undefined)
-    first = builder.insert_element(undefined, value, i32(0))
-    return builder.shuffle_vector(
-        first, undefined, ir.Constant(ir.VectorType(i32, LANES), [0] * LANES)
-    )
 
 
 wide_tile = _tile(TILE_ROWS, 2)

@@ -11,6 +11,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.kernels.arithmetic import whole_blocks
+from rankloop.kernels.matrix import padded
+
 
 class Learner(Protocol):
     """Settings of a learning method."""
@@ -39,21 +42,26 @@ class Work(NamedTuple):
 
     scores: NDArray[np.float32]
     z: NDArray[np.float64]
+    keys: NDArray[np.int64]
     gradient: NDArray[np.float64]
     remaining: NDArray[np.float64]
     returns: NDArray[np.float64]
     direction: NDArray[np.float32]
+    slope: NDArray[np.float32]
 
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int) -> "Work":
         """Scratch for so many features, ranks and candidates."""
+        room = whole_blocks(candidates)
         return cls(
-            scores=np.zeros(candidates, np.float32),
-            z=np.zeros(candidates),
-            gradient=np.zeros(candidates),
+            scores=np.zeros(room, np.float32),
+            z=np.zeros(room),
+            keys=np.zeros(room, np.int64),
+            gradient=np.zeros(room),
             remaining=np.zeros(page_size + 1),
             returns=np.zeros(page_size),
             direction=np.zeros(features, np.float32),
+            slope=np.zeros(padded(features), np.float32),
         )
 
 

@@ -4,13 +4,13 @@ from typing import ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
+from rankloop.kernels.selection import take_largest
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.multileaving import order_keys
-from rankloop.policies.plackett_luce import take_largest
 from rankloop.rankers import Linear, starting_weights
 
 
@@ -48,7 +48,7 @@ class FixedWeights(
 
     def work(self, features: int, page_size: int, candidates: int) -> "SortWork":
         """Scratch for queries of up to so many candidates."""
-        return SortWork.of(features, page_size, candidates)
+        return SortWork(Work.of(features, page_size, candidates))
 
     def note_width(self) -> int:
         """Nothing has to be remembered."""
@@ -79,7 +79,7 @@ class Oracle(
 
     def work(self, features: int, page_size: int, candidates: int) -> "SortWork":
         """Scratch for queries of up to so many candidates."""
-        return SortWork.of(features, page_size, candidates)
+        return SortWork(Work.of(features, page_size, candidates))
 
     def note_width(self) -> int:
         """Nothing has to be remembered."""
@@ -93,15 +93,9 @@ class FixedModel(NamedTuple):
 
 
 class SortWork(NamedTuple):
-    """The common scratch and one sortable key per candidate."""
+    """The common scratch; sorting needs no more."""
 
     base: Work
-    keys: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, features: int, page_size: int, candidates: int) -> "SortWork":
-        """Scratch for so many features, ranks and candidates."""
-        return cls(Work.of(features, page_size, candidates), np.zeros(candidates, np.int64))
 
 
 @implements(show, FixedModel)
@@ -109,7 +103,7 @@ class SortWork(NamedTuple):
 def show_sorted(model, work, X, seed, impression, page, notes):
     """The documents with the highest scores, ties in random order."""
     n = X.shape[0]
-    scores, keys = work.base.scores[:n], work.keys[:n]
+    scores, keys = work.base.scores[:n], work.base.keys[:n]
     order_keys(scores.reshape((n, 1)), seed, impression, keys.reshape((1, n)))
     take_largest(keys, page)
 

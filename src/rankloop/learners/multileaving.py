@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
-from rankloop.kernels.arithmetic import as_int32
 from rankloop.kernels.draws import INTERLEAVING, TIES, below, bits, stream_key, uniform
+from rankloop.kernels.selection import sortable32
 
 
 def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
@@ -64,9 +64,7 @@ def order_keys(scores, seed, impression, keys):
     for i in range(scores.shape[0]):
         tie = np.int64(scramble(np.uint32(i) + start))
         for c in range(keys.shape[0]):
-            pattern = as_int32(scores[i, c] + np.float32(0.0))  # −0 becomes 0: they are equal scores
-            pattern ^= (pattern >> np.int32(31)) & np.int32(0x7FFFFFFF)
-            keys[c, i] = (np.int64(pattern) << np.int64(32)) | tie
+            keys[c, i] = (np.int64(sortable32(scores[i, c])) << np.int64(32)) | tie
 
 
 @kernel

@@ -19,7 +19,7 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
 from rankloop.learners.contract import Work, learn, show
-from rankloop.learners.reinforce import decayed, scale_scores, show_plackett_luce
+from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
 from rankloop.policies.plackett_luce import log_remaining
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.contract import ascend
@@ -97,7 +97,7 @@ class PDGD(
             )
         work = PDGDWork.of(1, len(shown), len(z))
         pair_gradient(z, shown, clicked, work)
-        return work.base.gradient.copy()
+        return work.base.gradient[: len(z)].copy()
 
 
 class PDGDModel(NamedTuple):
@@ -138,7 +138,7 @@ def learn_pdgd(model, work, X, seed, impression, page, notes, clicks, measure):
     n = X.shape[0]
     z = scale_scores(work.base, n, 1.0)
     if pair_gradient(z, page, clicks, work):
-        ascend(model.ranker, X, work.base.gradient[:n], model.rate[0], work.base.direction)
+        ascend(model.ranker, X, work.base.gradient, model.rate[0], work.base.slope)
         model.rate[0] = decayed(model.rate[0], model.decay, model.floor)
     return np.nan
 
@@ -146,7 +146,7 @@ def learn_pdgd(model, work, X, seed, impression, page, notes, clicks, measure):
 @kernel
 def pair_gradient(z, page, clicks, work):
     """Fill `work.base.gradient`; True if the page held at least one preference. A click counts from 0.5 up."""
-    gradient = work.base.gradient[: z.size]
+    gradient = work.base.gradient[: in_blocks(z.size)]
     seen = last_click(clicks) + 2
     if seen > page.size:
         seen = page.size

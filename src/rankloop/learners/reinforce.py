@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.kernels import kernel
+from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.learners.contract import Work
 from rankloop.policies.plackett_luce import draw_page, log_remaining, policy_gradient
 from rankloop.rankers.contract import ascend
@@ -27,6 +28,9 @@ class ReinforceWork(NamedTuple):
         return cls(Work.of(features, page_size, candidates), np.zeros((2, features)))
 
 
+in_blocks = kernel(whole_blocks)
+
+
 @kernel
 def scale_scores(base, n, temperature):
     """z = s/T in float64, for the first n candidates."""
@@ -39,8 +43,9 @@ def scale_scores(base, n, temperature):
 @kernel
 def show_plackett_luce(base, temperature, n, seed, impression, page):
     """Draw the page from the policy, given the scores in the work space."""
-    z = scale_scores(base, n, temperature)
-    draw_page(z, seed, impression, base.gradient[:n], page)
+    scale_scores(base, n, temperature)
+    room = in_blocks(n)
+    draw_page(base.z[:room], n, seed, impression, base.keys[:room], page)
 
 
 @kernel
@@ -49,7 +54,8 @@ def ascend_returns(ranker, work, X, page, temperature, rate, measure):
     n, k = X.shape[0], page.size
     base = work.base
     z = scale_scores(base, n, temperature)
-    returns, gradient, remaining = base.returns[:k], base.gradient[:n], base.remaining[: k + 1]
+    gradient = base.gradient[: in_blocks(n)]
+    returns, remaining = base.returns[:k], base.remaining[: k + 1]
     variance = np.nan
     if measure:
         mean, total = work.moments[0], work.moments[1]
@@ -57,7 +63,7 @@ def ascend_returns(ranker, work, X, page, temperature, rate, measure):
             X, z, page, returns, temperature, gradient, remaining, mean, total
         )
     policy_gradient(z, page, returns, temperature, remaining, gradient)
-    ascend(ranker, X, gradient, rate, base.direction)
+    ascend(ranker, X, gradient, rate, base.slope)
     return variance
 
 

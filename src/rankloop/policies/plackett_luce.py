@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
-from rankloop.kernels.arithmetic import exp, log, log_add_exp
+from rankloop.kernels.arithmetic import exp, log, whole_blocks
+from rankloop.kernels.selection import LOWEST, sortable64, take_largest
 from rankloop.kernels.draws import POLICY, stream_key, uniform
 from rankloop.settings import require_number
 
@@ -33,7 +34,9 @@ def sample(
     """
     z = _scaled(scores, temperature)
     page = np.empty(min(size, len(z)), np.int64)
-    draw_page(z, seed, impression, np.empty(len(z)), page)
+    padded = np.zeros(whole_blocks(len(z)))
+    padded[: len(z)] = z
+    draw_page(padded, len(z), np.uint64(seed), impression, np.empty(len(padded), np.int64), page)
     return page
 
 
@@ -45,7 +48,7 @@ def log_probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0
     """
     z, shown = _scaled(scores, temperature), _checked_page(page, scores)
     remaining = np.empty(len(shown) + 1)
-    log_remaining(z, shown, np.empty(len(z)), remaining)
+    log_remaining(z, shown, np.empty(whole_blocks(len(z))), remaining)
     return float(np.sum(z[shown] - remaining[:-1]))
 
 
@@ -72,9 +75,9 @@ def score_gradient(
         raise SettingsError(
             f"returns must have one value per shown document: {len(shown)}; got {weights.size}"
         )
-    gradient, remaining = np.empty(len(z)), np.empty(len(shown) + 1)
-    policy_gradient(z, shown, weights, temperature, remaining, gradient)
-    return gradient
+    gradient, remaining = np.empty(whole_blocks(len(z))), np.empty(len(shown) + 1)
+    policy_gradient(z, shown, weights.copy(), temperature, remaining, gradient)
+    return gradient[: len(z)]
 
 
 def _scaled(scores: ArrayLike, temperature: float) -> NDArray[np.float64]:
@@ -96,52 +99,44 @@ def _checked_page(page: ArrayLike, scores: ArrayLike) -> NDArray[np.int64]:
 
 
 @kernel
-def draw_page(z, seed, impression, keys, page):
-    """Sample K of n without replacement by perturbed scores (Gumbel top-K): the same distribution, in O(n)."""
+def draw_page(z, n, seed, impression, keys, page):
+    """Sample K of n without replacement by perturbed scores (Gumbel top-K): the same distribution, in O(n).
+
+    `z` and `keys` are as long as whole blocks; what lies beyond n is computed and ignored, since a vector costs less than
+    a tail of single elements.
+    """
     key = stream_key(seed, POLICY, impression)
-    for i in range(z.size):
-        keys[i] = z[i] - log(-log(uniform(key, i)))
-    take_largest(keys, page)
-
-
-@kernel
-def take_largest(keys, page):
-    """The indices of the K largest keys, largest first."""
-    filled = 0
     for i in range(keys.size):
-        value = keys[i]
-        if filled < page.size:
-            filled += 1
-        elif value <= keys[page[filled - 1]]:
-            continue
-        slot = filled - 1
-        while slot > 0 and keys[page[slot - 1]] < value:
-            page[slot] = page[slot - 1]
-            slot -= 1
-        page[slot] = i
+        keys[i] = sortable64(z[i] - log(-log(uniform(key, i))))
+    keys[n:] = LOWEST
+    take_largest(keys, page)
 
 
 @kernel
 def log_remaining(z, page, scratch, remaining):
     """L_t for t = 0 … K: the log-sum over what remains before step t; L_K is over those not shown.
 
-    Leaves exp(z − largest not shown) of the documents not shown in `scratch`, 0 for those shown, and returns
-    that largest score (−∞ where everything is shown).
+    `scratch`, as long as whole blocks, is left with exp(z − largest not shown) for the documents not shown and 0 for all
+    others. Returns that largest score (−∞ where everything is shown).
     """
-    scratch[:] = z
+    n, k = z.size, page.size
+    scratch[:n] = z
+    scratch[n:] = -math.inf
     for d in page:
         scratch[d] = -math.inf
     largest = _largest(scratch)
-    k = page.size
-    remaining[k] = -math.inf
-    if largest == -math.inf:
-        scratch[:] = 0.0
-    else:
-        for i in range(z.size):
-            scratch[i] = exp(scratch[i] - largest)
-        remaining[k] = largest + math.log(_total(scratch))
+    shift = largest if largest > -math.inf else 0.0
+    for i in range(scratch.size):
+        scratch[i] = exp(scratch[i] - shift)
+    # What remains is e^top · total, so that neither large nor small scores leave the range of a float.
+    top, total = largest, _total(scratch)
+    remaining[k] = top + log(total) if total > 0.0 else -math.inf
     for t in range(k - 1, -1, -1):
-        remaining[t] = log_add_exp(remaining[t + 1], z[page[t]])
+        own = z[page[t]]
+        higher = max(top, own)
+        total = total * exp(top - higher) + exp(own - higher)
+        top = higher
+        remaining[t] = top + log(total)
     return largest
 
 
@@ -151,7 +146,7 @@ def policy_gradient(z, page, returns, temperature, remaining, gradient):
 
     With A_0 = G_0 and A_t = A_{t−1} exp(L_t − L_{t−1}) + G_t, the document shown at t gets
     (G_t − exp(z_d − L_t) A_t)/T and one not shown −exp(z_d − L_last) A_last/T. Every exponent is ≤ 0.
-    `returns` is used up.
+    `returns` is used up; `gradient` is as long as whole blocks, and 0 beyond the candidates.
     """
     largest = log_remaining(z, page, gradient, remaining)
     carried = 0.0

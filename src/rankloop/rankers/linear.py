@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.kernels.arithmetic import dot, fma32
+from rankloop.kernels.arithmetic import add_four_rows, dot, fma32
 from rankloop.kernels.draws import INITIAL, fill_normals, stream_key
 from rankloop.rankers.contract import ascend, score
 from rankloop.settings import require_choice
@@ -80,43 +80,30 @@ def score_linear(ranker, X, scores):
 
 @implements(ascend, Linear)
 @kernel
-def ascend_linear(ranker, X, score_gradient, step, scratch):
-    """w ← w + step · Xᵀ g, four rows at a time; rows whose gradient is 0 (a whole quad of them) are not read."""
-    scratch[:] = 0.0
+def ascend_linear(ranker, X, score_gradient, step, slope):
+    """w ← w + step · Xᵀ g, four rows at a time; four rows that all have gradient 0 are not read.
+
+    `slope` is scratch with room for whole lanes of features.
+    """
+    slope[:] = 0.0
     n = X.shape[0]
     whole = n - n % 4
     for i in range(0, whole, 4):
-        add_rows(X, score_gradient, i, scratch)
+        a, b = np.float32(score_gradient[i]), np.float32(score_gradient[i + 1])
+        c, d = np.float32(score_gradient[i + 2]), np.float32(score_gradient[i + 3])
+        if a != 0 or b != 0 or c != 0 or d != 0:
+            add_four_rows(X, i, a, b, c, d, slope)
     for i in range(whole, n):
-        add_row(X, score_gradient, i, scratch)
-    take_step(ranker, scratch, step)
-
-
-@kernel
-def add_rows(X, coefficients, i, total):
-    """total ← total + Σ over rows i … i + 3 of their coefficient times the row."""
-    a, b = np.float32(coefficients[i]), np.float32(coefficients[i + 1])
-    c, d = np.float32(coefficients[i + 2]), np.float32(coefficients[i + 3])
-    if a == 0 and b == 0 and c == 0 and d == 0:
-        return
-    for j in range(total.size):
-        pair = fma32(b, X[i + 1, j], fma32(a, X[i, j], total[j]))
-        total[j] = fma32(d, X[i + 3, j], fma32(c, X[i + 2, j], pair))
-
-
-@kernel
-def add_row(X, coefficients, i, total):
-    """total ← total + coefficients[i] · row i."""
-    a = np.float32(coefficients[i])
-    if a != 0:
-        for j in range(total.size):
-            total[j] = fma32(a, X[i, j], total[j])
+        a = np.float32(score_gradient[i])
+        for j in range(X.shape[1]):
+            slope[j] = fma32(a, X[i, j], slope[j])
+    take_step(ranker, slope, step)
 
 
 @kernel
 def take_step(ranker, direction, step):
     """w ← w + step · direction, and the rounded weights follow."""
-    for j in range(direction.size):
+    for j in range(ranker.weights.size):
         moved = ranker.weights[j] + step * direction[j]
         ranker.weights[j] = moved
         ranker.rounded[j] = np.float32(moved)
