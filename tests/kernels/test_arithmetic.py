@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rankloop.kernels.arithmetic import exp, exp32, log, log32, log_add_exp
+from rankloop.kernels.arithmetic import exp, exp32, log, log32
 from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.rankers import Linear
 from rankloop.rankers.linear import score_linear
@@ -58,17 +58,6 @@ def test_log_of_one_is_zero_and_of_small_numbers_is_right():
     assert log(1.0) == 0.0
     assert log(2.0**-53) == pytest.approx(-53 * math.log(2), rel=1e-15)
     assert log32(np.float32(1.0)) == 0.0
-
-
-def test_log_add_exp_is_the_logarithm_of_the_sum_for_any_values():
-    for a, b in RNG.uniform(-1e4, 1e4, (2000, 2)).tolist():
-        assert log_add_exp(a, b) == pytest.approx(np.logaddexp(a, b), rel=1e-15, abs=1e-15)
-    near = RNG.uniform(-3, 3, (2000, 2))
-    for a, b in near.tolist():
-        # log(1 + x) of x below 1 is rounded at 1: two units of 1e-16 besides the relative error.
-        assert log_add_exp(a, b) == pytest.approx(np.logaddexp(a, b), rel=4e-16, abs=4e-16)
-    assert log_add_exp(-math.inf, 2.0) == log_add_exp(2.0, -math.inf) == 2.0
-    assert log_add_exp(-math.inf, -math.inf) == -math.inf
 
 
 @pytest.mark.parametrize("length", [*range(71), 136, 220, 700])

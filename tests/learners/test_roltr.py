@@ -38,6 +38,24 @@ def test_one_step_is_the_rate_times_features_times_score_gradient(reward, discou
     np.testing.assert_allclose(ranker.weights - START, wanted, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("documents", [2, 3, 4, 9, 33])
+@pytest.mark.parametrize("features", [1, 15, 16, 17, 136])
+def test_the_step_is_right_for_any_number_of_documents_and_features(documents, features):
+    rng = np.random.default_rng(documents * features)
+    rows = rng.normal(size=(documents, features)).astype(np.float32)
+    start = rng.normal(size=features) / features
+    ranker = OnlineRanker(ROLTR(), features=features, seed=1, page_size=5, weights=start)
+    page = ranker.rank(rows)
+    clicks = rng.integers(0, 2, len(page))
+    ranker.learn(page, clicks=clicks)
+    gradient = literal.policy_gradient(page.scores, list(page), ROLTR().returns(clicks))
+    wanted = 0.01 * rows.T.astype(float) @ gradient
+    # A float32 sum over documents of terms up to 3 · |gradient|.
+    np.testing.assert_allclose(ranker.weights - start, wanted, rtol=1e-5, atol=1e-7)
+    scores = rows.astype(float) @ start
+    np.testing.assert_allclose(page.scores, scores, rtol=1e-5, atol=1e-5)  # float32
+
+
 def test_a_page_without_clicks_teaches_through_its_negative_rewards():
     ranker = ranker_of(ROLTR())
     ranker.learn(ranker.rank(X), clicks=[0, 0, 0, 0, 0])

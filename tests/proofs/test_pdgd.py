@@ -49,6 +49,17 @@ def test_the_gradient_is_right_with_scores_ten_thousand_apart(impression):
     )
 
 
+@pytest.mark.parametrize("candidates", [2, 31, 32, 33, 64, 65, 130])
+def test_the_gradient_is_right_for_any_number_of_candidates(candidates):
+    rng = np.random.default_rng(candidates)
+    scores, page = rng.normal(size=candidates), rng.permutation(candidates)[:10].tolist()
+    clicks = rng.integers(0, 2, len(page))
+    clicks[:2] = [0, 1]
+    wanted = literal.pdgd_gradient(scores, page, clicks)
+    got = PDGD().score_gradient(scores, page, clicks)
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-14)  # as above, up to 25 pairs
+
+
 def test_no_document_below_the_one_after_the_last_click_is_in_a_pair():
     gradient = PDGD().score_gradient([0.0] * 5, page=[0, 1, 2, 3, 4], clicks=[0, 1, 0, 0, 0])
     assert (gradient != 0).tolist() == [True, True, True, False, False]

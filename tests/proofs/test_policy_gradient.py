@@ -76,6 +76,24 @@ def test_the_gradient_is_the_finite_difference_of_returns_times_log_policy(impre
     )
 
 
+@pytest.mark.parametrize("candidates", [1, 2, 31, 32, 33, 64, 65, 130])
+@pytest.mark.parametrize("discount", [0.0, 0.5, 1.0])
+def test_the_gradient_is_right_for_any_number_of_candidates(candidates, discount):
+    rng = np.random.default_rng(candidates)
+    scores, learner = rng.normal(size=candidates), ROLTR(discount=discount)
+    page = rng.permutation(candidates)[:10]
+    clicks = rng.integers(0, 2, len(page))
+    wanted = literal.policy_gradient(scores, page.tolist(), learner.returns(clicks))
+    got = learner.score_gradient(scores, page, clicks)
+    assert_close(got, wanted, scale_of(learner, clicks), 1e-13)
+
+
+def test_the_gradient_leaves_what_it_was_given_alone():
+    scores, page, g = np.array([0.0, 1.0]), np.array([1, 0]), np.array([1.0, 2.0])
+    score_gradient(scores, page, g)
+    assert (scores.tolist(), page.tolist(), g.tolist()) == ([0.0, 1.0], [1, 0], [1.0, 2.0])
+
+
 def test_a_single_candidate_teaches_nothing():
     assert ROLTR(discount=1.0).score_gradient([3.0], page=[0], clicks=[1]).tolist() == [0.0]
 
