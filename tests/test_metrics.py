@@ -123,9 +123,7 @@ def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
     per_query = []
     for begin, end in zip(split.offsets, split.offsets[1:], strict=False):
         order = begin + np.argsort(-scores[begin:end], kind="stable")
-        per_query.append(
-            literal.ndcg(split.grades[order].tolist(), split.grades[begin:end].tolist())
-        )
+        per_query.append(literal.ndcg(split.grades[order].tolist(), split.grades[begin:end].tolist()))
     np.testing.assert_allclose(ndcg_per_query(w, split), per_query, rtol=1e-13)
     kept = [v for v, ideal in zip(per_query, split.ideal_dcg, strict=True) if ideal > 0]
     assert evaluate(w, split) == pytest.approx(np.mean(kept), rel=1e-13)

@@ -37,23 +37,16 @@ LEARNERS = [
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-@pytest.mark.parametrize(
-    ("delay", "late_scores"), [(0, "current"), (0, "drawn"), (3, "current"), (3, "drawn")]
-)
+@pytest.mark.parametrize(("delay", "late_scores"), [(0, "current"), (0, "drawn"), (3, "current"), (3, "drawn")])
 def test_the_live_ranker_ends_with_the_bits_of_the_simulation(learner, delay, late_scores):
     run = simulate(learner, noisy(), DATA, 120, seed=9, delay=delay, late_scores=late_scores)
-    ranker = small.drive(
-        learner, noisy(), DATA, 120, seed=9, delay=delay, as_drawn=late_scores == "drawn"
-    )
+    ranker = small.drive(learner, noisy(), DATA, 120, seed=9, delay=delay, as_drawn=late_scores == "drawn")
     assert ranker.weights.tobytes() == run.weights.tobytes()
     assert ranker.impressions == 120
 
 
 def test_late_updates_against_current_and_drawing_scores_differ():
-    runs = [
-        simulate(ROLTR(), noisy(), DATA, 120, seed=9, delay=3, late_scores=kind)
-        for kind in ("current", "drawn")
-    ]
+    runs = [simulate(ROLTR(), noisy(), DATA, 120, seed=9, delay=3, late_scores=kind) for kind in ("current", "drawn")]
     assert runs[0].weights.tolist() != runs[1].weights.tolist()
 
 
@@ -121,9 +114,7 @@ def test_feedback_that_does_not_fit_is_refused_and_changes_nothing(feedback, rea
     assert ranker.weights.tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("grades", "reason"), [([0.5, 0], "grades"), ([-1, 0], "grades"), ([31, 0], "grades")]
-)
+@pytest.mark.parametrize(("grades", "reason"), [([0.5, 0], "grades"), ([-1, 0], "grades"), ([31, 0], "grades")])
 def test_grades_that_are_no_grades_are_refused(grades, reason):
     ranker = OnlineRanker(MDPRank(), features=2, seed=1)
     page = ranker.rank([[0.0, 1.0], [1.0, 0.0]])

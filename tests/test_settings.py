@@ -170,8 +170,7 @@ REFUSED = {
         "discount_steps": FLAG,
     },
     PDGD: SCHEDULE,
-    DBGD: RATE
-    | {"interleaving": ("'probabilistic', 'team-draft'", ["team", None]), "delta": POSITIVE},
+    DBGD: RATE | {"interleaving": ("'probabilistic', 'team-draft'", ["team", None]), "delta": POSITIVE},
     PMGD: RATE | {"candidates": COUNT, "delta": POSITIVE},
     COLTR: SCHEDULE
     | {
@@ -200,9 +199,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("learner", "field", "value", "allowed"), CASES)
-def test_a_bad_value_is_refused_with_learner_field_value_and_what_is_allowed(
-    learner, field, value, allowed
-):
+def test_a_bad_value_is_refused_with_learner_field_value_and_what_is_allowed(learner, field, value, allowed):
     with pytest.raises(SettingsError) as caught:
         learner(**{field: value})
     message = str(caught.value)

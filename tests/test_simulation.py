@@ -40,9 +40,7 @@ def bits_of(run) -> tuple:
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda x: x.name)
 def test_the_same_seed_gives_the_same_bits_and_another_seed_another_run(learner):
-    one, same, other = (
-        simulate(learner, noisy(), DATA, 300, seed, evaluate_every=100) for seed in (1, 1, 2)
-    )
+    one, same, other = (simulate(learner, noisy(), DATA, 300, seed, evaluate_every=100) for seed in (1, 1, 2))
     assert bits_of(one) == bits_of(same)
     assert one.weights.tolist() != other.weights.tolist()
     assert one.online_curve.tolist() != other.online_curve.tolist()
@@ -82,9 +80,7 @@ run = simulate(ROLTR(), noisy(), data, 400, seed=5)
 
 def test_another_process_computes_the_same_bits():
     program = SCRIPT + "print(run.weights.tobytes().hex(), run.online_curve.tobytes().hex())"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     here: dict = {}
     exec(SCRIPT, here)
     run = here["run"]
@@ -94,9 +90,7 @@ def test_another_process_computes_the_same_bits():
 
 def test_runs_beside_each_other_compute_the_same_bits():
     jobs = [(learner, seed) for learner in (ROLTR(), PMGD(candidates=5)) for seed in (1, 2)]
-    together = Parallel(n_jobs=2)(
-        delayed(simulate)(learner, noisy(), DATA, 300, seed) for learner, seed in jobs
-    )
+    together = Parallel(n_jobs=2)(delayed(simulate)(learner, noisy(), DATA, 300, seed) for learner, seed in jobs)
     for run, (learner, seed) in zip(together, jobs, strict=True):
         assert bits_of(run) == bits_of(simulate(learner, noisy(), DATA, 300, seed))
 
@@ -187,10 +181,7 @@ def test_both_conventions_reach_the_offline_curve():
     X = np.random.default_rng(2).normal(size=(8, 2)).astype(np.float32)
     test = Split.of(X, grades=[0, 0, 0, 0, 4, 0, 1, 0], queries=[1, 1, 1, 1, 2, 2, 2, 2])
     data = Collection(name="half", train=test, test=test)
-    skip, zero = (
-        simulate(ROLTR(), noisy(), data, 50, seed=1, nothing_relevant=rule)
-        for rule in ("skip", "zero")
-    )
+    skip, zero = (simulate(ROLTR(), noisy(), data, 50, seed=1, nothing_relevant=rule) for rule in ("skip", "zero"))
     np.testing.assert_allclose(zero.offline_curve[:, 1], skip.offline_curve[:, 1] / 2, rtol=1e-14)
 
 

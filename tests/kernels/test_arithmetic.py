@@ -85,9 +85,7 @@ def test_a_dot_product_reads_nothing_beyond_its_row(length):
 @pytest.mark.parametrize("rows", [1, 3, 4, 5, 11])
 @pytest.mark.parametrize("columns", [1, 16, 17, 33, 50])
 @pytest.mark.parametrize("features", [1, 5, 37])
-def test_a_product_of_matrices_is_the_sum_in_order_whatever_tile_it_falls_into(
-    rows, columns, features
-):
+def test_a_product_of_matrices_is_the_sum_in_order_whatever_tile_it_falls_into(rows, columns, features):
     X = RNG.normal(size=(rows, features)).astype(np.float32)
     W = np.zeros((features, padded(columns)), np.float32)
     W[:, :columns] = RNG.normal(size=(features, columns))

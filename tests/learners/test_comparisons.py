@@ -63,9 +63,7 @@ def test_directions_have_the_asked_length_and_point_everywhere():
 @pytest.mark.parametrize("delta", [1.0, 0.5])
 def test_dbgd_steps_towards_a_candidate_with_more_credit_and_only_then(delta):
     won = 0
-    for i, page, clicks, before, moved in each_update(
-        ranker_of(DBGD(delta=delta, learning_rate=0.2))
-    ):
+    for i, page, clicks, before, moved in each_update(ranker_of(DBGD(delta=delta, learning_rate=0.2))):
         u = one_direction(i)
         posterior = literal.placed_by([ranking(before), ranking(before + delta * u)], list(page))
         np.testing.assert_allclose(page.notes, posterior, atol=1e-6)
@@ -77,9 +75,7 @@ def test_dbgd_steps_towards_a_candidate_with_more_credit_and_only_then(delta):
 
 def test_team_draft_dbgd_steps_if_the_candidates_team_gets_more_clicks():
     won = 0
-    for i, page, clicks, before, moved in each_update(
-        ranker_of(DBGD(interleaving="team-draft", learning_rate=0.2))
-    ):
+    for i, page, clicks, before, moved in each_update(ranker_of(DBGD(interleaving="team-draft", learning_rate=0.2))):
         u = one_direction(i)
         orders = [ranking(before), ranking(before + u)]
         teams = page.notes.argmax(axis=1)
@@ -93,9 +89,7 @@ def test_team_draft_dbgd_steps_if_the_candidates_team_gets_more_clicks():
 
 def test_pmgd_steps_by_the_mean_of_the_rivals_with_strictly_more_credit():
     winners_seen = set()
-    for i, page, clicks, before, moved in each_update(
-        ranker_of(PMGD(candidates=3, learning_rate=0.2))
-    ):
+    for i, page, clicks, before, moved in each_update(ranker_of(PMGD(candidates=3, learning_rate=0.2))):
         U = directions(3, i)
         rankings = [ranking(before), *(ranking(before + u) for u in U)]
         posterior = literal.placed_by(rankings, list(page))

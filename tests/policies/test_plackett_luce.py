@@ -19,8 +19,7 @@ DRAWS = 20_000
 
 def drawn_pages(scores, size, seed, temperature=1.0) -> Counter:
     return Counter(
-        tuple(sample(scores, size, seed=seed, impression=i, temperature=temperature).tolist())
-        for i in range(DRAWS)
+        tuple(sample(scores, size, seed=seed, impression=i, temperature=temperature).tolist()) for i in range(DRAWS)
     )
 
 

@@ -66,10 +66,7 @@ def reward(name: str, clicked: int, propensity: float, rank: int) -> float:
 
 def returns(rewards: Sequence[float], discount: float) -> list[float]:
     """G_t = Σ_{m ≥ t} γ^(m − t) R_m, with 0^0 = 1."""
-    return [
-        math.fsum(discount ** (m - t) * rewards[m] for m in range(t, len(rewards)))
-        for t in range(len(rewards))
-    ]
+    return [math.fsum(discount ** (m - t) * rewards[m] for m in range(t, len(rewards))) for t in range(len(rewards))]
 
 
 def outcomes(examination: Sequence[float], attraction: Sequence[float]) -> Iterator[tuple]:
@@ -110,9 +107,7 @@ def policy_gradient(
         return [float(g) for g in gradient]
 
 
-def log_policy(
-    scores: Sequence, page: Sequence[int], returns: Sequence[float], temperature: float = 1.0
-) -> Decimal:
+def log_policy(scores: Sequence, page: Sequence[int], returns: Sequence[float], temperature: float = 1.0) -> Decimal:
     """Σ_t G_t log π(a_t | s_t)."""
     with localcontext(prec=DIGITS):
         steps = step_probabilities(masses(scores, temperature), page)

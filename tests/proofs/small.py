@@ -46,9 +46,7 @@ def drive(
     """What `simulate` does, by hand: draw a query, rank, click, learn when it is due."""
     train = data.train
     compiled = user.compiled(page_size)
-    ranker = OnlineRanker(
-        learner, features=data.features, seed=seed, page_size=page_size, weights=weights
-    )
+    ranker = OnlineRanker(learner, features=data.features, seed=seed, page_size=page_size, weights=weights)
     waiting: deque = deque()
     for i in range(impressions):
         q = draw_query(np.uint64(seed), i, train.queries)
@@ -62,10 +60,6 @@ def drive(
         waiting.append((page, clicks, grades))
         if len(waiting) > delay:
             due, its_clicks, its_grades = waiting.popleft()
-            told = (
-                {"grades": its_grades}
-                if learner.learns_from == "grades"
-                else {"clicks": its_clicks}
-            )
+            told = {"grades": its_grades} if learner.learns_from == "grades" else {"clicks": its_clicks}
             ranker.learn(due, as_drawn=as_drawn, **told)
     return ranker

@@ -30,9 +30,7 @@ def test_variance_is_that_of_the_steps_gradients_in_feature_space(learner):
 
     def measure(i, page, clicks, grades):
         g = learner.returns(grades if learner.learns_from == "grades" else clicks)
-        wanted[i] = literal.gradient_variance(
-            page.candidates, page.scores, list(page), g, learner.temperature
-        )
+        wanted[i] = literal.gradient_variance(page.candidates, page.scores, list(page), g, learner.temperature)
 
     run = simulate(learner, user, data, IMPRESSIONS, seed=3, gradient_variance=True)
     ranker = small.drive(learner, user, data, IMPRESSIONS, seed=3, seen=measure)

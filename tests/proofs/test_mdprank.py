@@ -41,9 +41,7 @@ def test_the_gradient_is_the_double_sum_of_these_returns(variant, scores, temper
     wanted = literal.policy_gradient(scores, page, g, temperature)
     learner = MDPRank(variant=variant, temperature=temperature)
     # Returns up to 6·15: some hundred roundings of that size.
-    np.testing.assert_allclose(
-        learner.score_gradient(scores, page, grades), wanted, rtol=0, atol=1e-11
-    )
+    np.testing.assert_allclose(learner.score_gradient(scores, page, grades), wanted, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("variant", ["paper", "authors"])

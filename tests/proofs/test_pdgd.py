@@ -10,9 +10,7 @@ from rankloop.learners import PDGD
 from . import literal
 
 moderate = st.floats(-5, 5)
-clusters = st.builds(
-    lambda c, x: c + x, st.sampled_from([-1e4, -800.0, 0.0, 800.0, 1e4]), st.floats(-2, 2)
-)
+clusters = st.builds(lambda c, x: c + x, st.sampled_from([-1e4, -800.0, 0.0, 800.0, 1e4]), st.floats(-2, 2))
 
 
 @st.composite
@@ -33,9 +31,7 @@ def test_the_gradient_is_the_transcription_with_whole_page_probabilities(impress
     scores, page, clicks = impression
     wanted = literal.pdgd_gradient(scores, page, clicks)
     # At most 12 pairs of size 1/4 or less, each from a product of 7 factors: some 1e-15.
-    np.testing.assert_allclose(
-        PDGD().score_gradient(scores, page, clicks), wanted, rtol=0, atol=1e-14
-    )
+    np.testing.assert_allclose(PDGD().score_gradient(scores, page, clicks), wanted, rtol=0, atol=1e-14)
 
 
 @given(impressions(score=clusters))
@@ -44,9 +40,7 @@ def test_the_gradient_is_right_with_scores_ten_thousand_apart(impression):
     scores, page, clicks = impression
     wanted = literal.pdgd_gradient(scores, page, clicks)
     # Log-sums near 1e4 are rounded to 1e-12 each.
-    np.testing.assert_allclose(
-        PDGD().score_gradient(scores, page, clicks), wanted, rtol=0, atol=1e-10
-    )
+    np.testing.assert_allclose(PDGD().score_gradient(scores, page, clicks), wanted, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("candidates", [2, 31, 32, 33, 64, 65, 130])

@@ -68,12 +68,8 @@ def test_the_one_pass_gradient_is_the_double_sum(impression, learner):
 def test_the_gradient_is_the_finite_difference_of_returns_times_log_policy(impression, learner):
     scores, page, clicks = impression
     g = learner.returns(clicks)
-    wanted = literal.difference_gradient(
-        lambda s: literal.log_policy(s, page, g, learner.temperature), scores
-    )
-    assert_close(
-        learner.score_gradient(scores, page, clicks), wanted, scale_of(learner, clicks), 1e-11
-    )
+    wanted = literal.difference_gradient(lambda s: literal.log_policy(s, page, g, learner.temperature), scores)
+    assert_close(learner.score_gradient(scores, page, clicks), wanted, scale_of(learner, clicks), 1e-11)
 
 
 @pytest.mark.parametrize("candidates", [1, 2, 31, 32, 33, 64, 65, 130])
@@ -145,15 +141,11 @@ def test_with_full_returns_the_expectation_is_the_gradient_of_expected_reward(wo
 
 @given(worlds(), st.sampled_from(REWARDS), st.floats(0, 1))
 @small_proof
-def test_with_discounted_steps_the_expectation_is_the_gradient_of_the_discounted_reward(
-    world, name, discount
-):
+def test_with_discounted_steps_the_expectation_is_the_gradient_of_the_discounted_reward(world, name, discount):
     scores, size, attraction, eta = world
     learner = ROLTR(reward=name, discount=discount, discount_steps=True)
     got, scale = expected_gradient(learner, scores, size, attraction, eta)
-    wanted = literal.difference_gradient(
-        lambda s: expected_reward(learner, s, size, attraction, eta, discount), scores
-    )
+    wanted = literal.difference_gradient(lambda s: expected_reward(learner, s, size, attraction, eta, discount), scores)
     assert_close(got, wanted, scale, 1e-11)
 
 
@@ -191,9 +183,7 @@ def test_a_constant_per_rank_changes_no_expected_gradient(world, discount, const
     scores, size, attraction, eta = world
     learner = ROLTR(discount=discount)
     plain, scale = expected_gradient(learner, scores, size, attraction, eta)
-    shifted, _ = expected_gradient(
-        learner, scores, size, attraction, eta, minus=np.array(constants[:size])
-    )
+    shifted, _ = expected_gradient(learner, scores, size, attraction, eta, minus=np.array(constants[:size]))
     assert_close(shifted, plain, scale + sum(map(abs, constants)), 1e-12)
 
 

@@ -61,9 +61,7 @@ def test_each_naive_reward_falls_short_by_the_unseen_relevant_documents(y, eta):
     negative = -sum(w for w, _, relevant in rows if not relevant)
     assert expected(lambda c: rewards("naive+", c, p), p, y) == about(positive - shortfall, p)
     assert expected(lambda c: rewards("naive-", c, p), p, y) == about(negative - shortfall, p)
-    assert expected(lambda c: rewards("naive+-", c, p), p, y) == about(
-        positive + negative - 2 * shortfall, p
-    )
+    assert expected(lambda c: rewards("naive+-", c, p), p, y) == about(positive + negative - 2 * shortfall, p)
 
 
 @given(a=st.lists(probability, min_size=1, max_size=4), eta=etas)
@@ -77,11 +75,7 @@ def test_ips_rewards_are_unbiased_for_any_attraction(a, eta):
     assert expected(lambda c: rewards("ips+-", c, p), p, a) == about(positive + negative, p)
 
 
-@given(
-    ranks=st.lists(
-        st.tuples(probability, probability, st.floats(0.01, 1.0)), min_size=1, max_size=4
-    )
-)
+@given(ranks=st.lists(st.tuples(probability, probability, st.floats(0.01, 1.0)), min_size=1, max_size=4))
 @proof
 def test_a_wrong_belief_scales_attraction_by_true_over_assumed_propensity(ranks):
     attraction, true, assumed = (list(values) for values in zip(*ranks, strict=True))
@@ -89,8 +83,7 @@ def test_a_wrong_belief_scales_attraction_by_true_over_assumed_propensity(ranks)
     positive = sum(w * a * p / q for w, a, p, q in rows)
     negative = -sum(w * (1 - a * p / q) for w, a, p, q in rows)
     earn = {
-        name: expected(lambda c, n=name: rewards(n, c, assumed), true, attraction)
-        for name in ("ips+", "ips-", "ips+-")
+        name: expected(lambda c, n=name: rewards(n, c, assumed), true, attraction) for name in ("ips+", "ips-", "ips+-")
     }
     assert earn["ips+"] == about(positive, assumed)
     assert earn["ips-"] == about(negative, assumed)
@@ -108,10 +101,7 @@ def test_a_clipped_learner_earns_what_the_raised_propensities_say(attraction, us
     true = PowerLaw(user).at(len(attraction)).tolist()
     assumed = [max(p, clip) for p in PowerLaw(learner).at(len(attraction))]
     settings_ = ROLTR(reward="ips+", propensities=PowerLaw(learner), clip=clip)
-    wanted = sum(
-        w * a * p / q
-        for w, a, p, q in zip(lambdas(len(true)), attraction, true, assumed, strict=True)
-    )
+    wanted = sum(w * a * p / q for w, a, p, q in zip(lambdas(len(true)), attraction, true, assumed, strict=True))
     assert expected(settings_.returns, true, attraction) == about(wanted, assumed)
 
 
@@ -121,8 +111,7 @@ def test_a_clipped_learner_earns_what_the_raised_propensities_say(attraction, us
 def test_rewards_are_those_of_the_table(name, ranks):
     clicks, propensities = (list(values) for values in zip(*ranks, strict=True))
     wanted = [
-        literal.reward(name, c, p, rank)
-        for rank, (c, p) in enumerate(zip(clicks, propensities, strict=True), start=1)
+        literal.reward(name, c, p, rank) for rank, (c, p) in enumerate(zip(clicks, propensities, strict=True), start=1)
     ]
     got = rewards(name, clicks, propensities)
     assert got.tolist() == pytest.approx(wanted, rel=1e-14, abs=1e-14)

@@ -80,9 +80,7 @@ def test_a_perfect_user_never_clicks_the_irrelevant_and_always_the_best_on_top()
 
 def test_a_grade_beyond_the_table_is_refused_before_anything_runs():
     data = small.collection(highest=4)
-    with pytest.raises(
-        SettingsError, match=r"'noisy' knows grades 0 to 2, but small.* has grade 4"
-    ):
+    with pytest.raises(SettingsError, match=r"'noisy' knows grades 0 to 2, but small.* has grade 4"):
         simulate(ROLTR(), noisy(grades=3), data, 10, seed=1)
     with pytest.raises(SettingsError, match="knows grades 0 to 1, but the page has grade 2"):
         PositionBased([0.1, 0.9]).click_probabilities([0, 2])
