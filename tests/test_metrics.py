@@ -85,7 +85,7 @@ def test_both_conventions_for_queries_with_nothing_relevant():
     assert evaluate([1.0], split) == pytest.approx(half, rel=1e-14)
     assert evaluate([1.0], split, nothing_relevant="zero") == pytest.approx(half / 2, rel=1e-14)
     assert ndcg([0, 0], [0, 0]) == 0.0
-    with pytest.raises(SettingsError, match="'skip' or 'zero'; got 'drop'"):
+    with pytest.raises(SettingsError, match=r"nothing_relevant.*'skip'.*'zero'.*; got 'drop'"):
         evaluate([1.0], split, nothing_relevant="drop")
 
 
