@@ -1,7 +1,7 @@
 """The command line: one thin layer. Parse, call, print.
 
-Heavy modules are imported inside the commands, so that `--help` answers at once. A mistake of the user's is a sentence on
-standard error and exit code 2; results go to standard output, progress to standard error.
+What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit code 2;
+results go to standard output, progress to standard error.
 """
 
 import sys

@@ -27,8 +27,7 @@ def evaluate(
     >>> round(evaluate([1.0], split), 4), evaluate([-1.0], split)
     (0.6309, 1.0)
     """
-    result = mean_ndcg(ndcg_per_query(weights, split), split.ideal_dcg, nothing_relevant)
-    return float(result) if np.ndim(weights) == 1 else result
+    return mean_ndcg(ndcg_per_query(weights, split), split.ideal_dcg, nothing_relevant)
 
 
 def ndcg_per_query(weights: ArrayLike, split: Split) -> NDArray[np.float64]:

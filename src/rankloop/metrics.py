@@ -14,9 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
-from rankloop.kernels.arithmetic import fma32
+from rankloop.settings import require_choice
 
 CUTOFF = 10
 ONLINE_DISCOUNT = 0.9995
@@ -88,16 +87,14 @@ def mean_ndcg(
     >>> mean_ndcg(np.array([1.0, 0.0]), ideal=np.array([3.0, 0.0]), nothing_relevant="zero")
     0.5
     """
-    if nothing_relevant == "zero":
-        return per_query.mean(axis=-1)
-    if nothing_relevant != "skip":
-        raise SettingsError(
-            f"nothing_relevant must be 'skip' or 'zero'; got {nothing_relevant!r}"
-        )
-    kept = ideal > 0
+    require_choice("metrics", "nothing_relevant", nothing_relevant, ("skip", "zero"))
+    kept = ideal > 0 if nothing_relevant == "skip" else np.ones(len(ideal), bool)
     if not kept.any():
         return per_query.sum(axis=-1) * math.nan
-    return per_query[..., kept].mean(axis=-1)
+    # Row by row: the order of a sum, and so its last bit, must not depend on how many rankers are averaged.
+    if per_query.ndim == 1:
+        return float(per_query[kept].mean())
+    return np.array([row[kept].mean() for row in per_query])
 
 
 def ideal_dcg(

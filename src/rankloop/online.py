@@ -75,10 +75,10 @@ class OnlineRanker:
     >>> ranker = rl.OnlineRanker(rl.ROLTR(), features=2, seed=1, page_size=2)
     >>> page = ranker.rank([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
     >>> page
-    Page([1, 0], impression=0)
+    Page([0, 1], impression=0)
     >>> ranker.learn(page, clicks=[1, 0])
     >>> ranker.weights.round(4)
-    array([ 0.0091, -0.0091])
+    array([-0.0066,  0.0066])
     """
 
     def __init__(

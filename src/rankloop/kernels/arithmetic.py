@@ -81,25 +81,6 @@ def _reinterpret(context, builder, signature, args):
 
 
 @intrinsic
-def prefetch(_context, array, index):
-    """Ask for the cache line that holds `array.ravel()[index]`, without waiting for it."""
-
-    def generate(context, builder, signature, args):
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        i32 = ir.IntType(32)
-        address = builder.bitcast(builder.gep(view.data, [args[1]]), ir.IntType(8).as_pointer())
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [address.type, i32, i32, i32]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(function, [address, i32(0), i32(2), i32(1)])  # read, keep in L2, data
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
-
-
-@intrinsic
 def dot(_context, x, w):
     """Σ x_j w_j of two contiguous float32 vectors, summed in sixteen lanes and then as a tree."""
 

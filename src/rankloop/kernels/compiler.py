@@ -49,7 +49,7 @@ def inlined_kernel(function: Callable[..., Any]) -> Any:
 
 
 def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
-    """Register a kernel as what `stub` does when its first argument is a `kind` named tuple.
+    """Register a function as what `stub` does in compiled code when its first argument is a `kind` tuple.
 
     Compiled code calls the stub by name; Numba picks the implementation by type when it compiles. So the
     simulation's loop is written once, a new learner or user costs it nothing, and no function is passed
@@ -60,7 +60,7 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
         @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:
             matches = isinstance(subject, types.BaseNamedTuple) and subject.instance_class is kind
-            return implementation.py_func if matches else None
+            return getattr(implementation, "py_func", implementation) if matches else None
 
         return implementation
 

@@ -27,7 +27,10 @@ def grid(
     if learners:
         for name in learners:
             require_choice("run", "learner", name, LEARNERS)
-        chosen["learners"] = tuple(LEARNERS[name]() for name in dict.fromkeys(learners))
+        standard = {learner.name: learner for learner in paper_learners()}
+        chosen["learners"] = tuple(
+            standard.get(name) or LEARNERS[name]() for name in dict.fromkeys(learners)
+        )
     else:
         chosen["learners"] = paper_learners()
     if users:

@@ -5,7 +5,7 @@ The kinds of the literature are made by name:
 >>> perfect(grades=3).attraction
 (0.0, 0.5, 1.0)
 >>> noisy()
-PositionBased(attraction=(0.4, 0.6, 0.7, 0.8, 0.9), name='noisy')
+PositionBased(attraction=(0.4, 0.6, 0.7, 0.8, 0.9), examination=PowerLaw(eta=1.0), name='noisy')
 """
 
 from rankloop.users.position_based import (

@@ -30,9 +30,7 @@ ATTRACTIONS: dict[str, dict[int, tuple[float, ...]]] = {
 }
 
 
-class PositionBased(
-    msgspec.Struct, frozen=True, tag="position_based", tag_field="kind", repr_omit_defaults=True
-):
+class PositionBased(msgspec.Struct, frozen=True, tag="position_based", tag_field="kind"):
     """Examination by rank × attraction by grade.
 
     `examination` is a curve over ranks (the power law with η = 1 unless told otherwise) or a list with one
