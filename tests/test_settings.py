@@ -239,7 +239,7 @@ def test_plain_settings_that_make_no_learner_are_refused(plain, reason):
     [
         (lambda: PowerLaw(-1.0), "power_law: eta must be a number, at least 0; got -1.0"),
         (lambda: Known(()), "known: values must be a list of probabilities"),
-        (lambda: Known((0.5, 0.0)), r"known: values\[1\] must be a probability in (0, 1]; got 0.0"),
+        (lambda: Known((0.5, 1.5)), r"known: values\[1\] must be a probability in \[0, 1\]; got 1.5"),
         (lambda: Known((0.5,)).at(2), "given for 1 ranks, but a page shows 2"),
     ],
 )

@@ -210,9 +210,9 @@ def test_progress_is_told_up_to_the_last_impression():
     [
         ({"impressions": 0}, "impressions must be a whole number, at least 1; got 0"),
         ({"impressions": 1.5}, "impressions must be a whole number, at least 1; got 1.5"),
-        ({"seed": -1}, "seed must be a whole number, at least 0; got -1"),
-        ({"seed": 2**64}, "seed must be below 2^64; got 18446744073709551616"),
-        ({"seed": "one"}, "seed must be a whole number, at least 0; got 'one'"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 2^64 − 1; got -1"),
+        ({"seed": 2**64}, "seed must be a whole number from 0 to 2^64 − 1; got 18446744073709551616"),
+        ({"seed": "one"}, "seed must be a whole number from 0 to 2^64 − 1; got 'one'"),
         ({"evaluate_every": -1}, "evaluate_every must be a whole number"),
         ({"page_size": 0}, "page_size must be a whole number, at least 1; got 0"),
         ({"delay": -1}, "delay must be a whole number"),

@@ -1,7 +1,7 @@
 """Speed and memory, as ratios measured in one run: machines are noisy, ratios on one machine much less so.
 
-The yardstick is memory: a vectorised sum that reads the same rows in the same order is the fastest that any learner could
-be, since each impression has to read its query's features at least once.
+The yardstick is memory: a vectorised sum that reads the same rows in the same order is the fastest that any learner
+could be, since each impression has to read its query's features at least once.
 """
 
 import gzip
@@ -245,10 +245,7 @@ def _seconds(job: Callable[[], Any]) -> float:
 
 def _query_order(split: Split, impressions: int) -> NDArray[np.int64]:
     return np.array(
-        [
-            int(uniform(np.uint64(stream_key(np.uint64(1), QUERIES, i)), 0) * split.queries)
-            for i in range(impressions)
-        ]
+        [int(uniform(np.uint64(stream_key(np.uint64(1), QUERIES, i)), 0) * split.queries) for i in range(impressions)]
     )
 
 
@@ -256,8 +253,8 @@ def _read(split: Split, order: NDArray[np.int64]) -> float:
     return float(_sum_rows(split.features, split.offsets, order))
 
 
-@numba.njit(fastmath=True)  # type: ignore[untyped-decorator]
-def _sum_rows(features, offsets, order):  # type: ignore[no-untyped-def]
+@numba.njit(fastmath=True)
+def _sum_rows(features, offsets, order):
     total = np.float32(0.0)
     for q in order:
         rows = features[offsets[q] : offsets[q + 1]].reshape(-1)

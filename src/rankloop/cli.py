@@ -1,7 +1,7 @@
 """The command line: one thin layer. Parse, call, print.
 
-What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit code 2;
-results go to standard output, progress to standard error.
+What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit
+code 2; results go to standard output, progress to standard error.
 """
 
 import sys
@@ -19,15 +19,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-data_app = typer.Typer(
-    help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True
-)
+data_app = typer.Typer(help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
-Scale = Annotated[
-    float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")
-]
+Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
 
 
 @app.command()
@@ -35,12 +31,12 @@ def run(
     data: Annotated[
         str, typer.Option(help="A synthetic world, a name from `rankloop data list`, or a path.")
     ] = "mslr-like",
-    scale: Scale = 0.2,
+    scale: Annotated[
+        float | None, typer.Option(help="Size of a synthetic world; 1 is the real one's, 0.2 the default.")
+    ] = None,
     fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
     impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
-    repeats: Annotated[
-        int, typer.Option(help="Runs per method and user, with different seeds.")
-    ] = 5,
+    repeats: Annotated[int, typer.Option(help="Runs per method and user, with different seeds.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the first repeat; the others count on.")] = 1,
     learner: Annotated[
         list[str] | None,
@@ -51,16 +47,14 @@ def run(
         typer.Option(help="Only this user: perfect, noisy, navigational, near-random."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path(
-        "results/quick"
-    ),
+    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("results/quick"),
     json: Json = False,
 ) -> None:
     """Compare online learners: six methods, two kinds of users, a table and a learning-curve picture.
 
-    Every method starts knowing nothing, shows 10,000 result pages to simulated people with position bias, and learns from
-    their clicks. The table says what people saw while it learned (online) and how good the ranker is on queries it never saw
-    (offline).
+    Every method starts knowing nothing, shows 10,000 result pages to simulated people with position bias, and learns
+    from their clicks. The table says what people saw while it learned (online) and how good the ranker is on queries
+    it never saw (offline).
 
     Try [bold]rankloop run --learner ROLTR --learner PDGD --impressions 100000[/bold].
     """
@@ -88,19 +82,13 @@ def data_list(json: Json = False) -> None:
 
 @data_app.command("add")
 def data_add(
-    name: Annotated[
-        str, typer.Argument(help="The name to load it by; a published id such as mq2008.")
-    ],
-    path: Annotated[
-        Path, typer.Argument(help="A file, or a folder with train/vali/test or Fold1 … Fold5.")
-    ],
+    name: Annotated[str, typer.Argument(help="The name to load it by; a published id such as mq2008.")],
+    path: Annotated[Path, typer.Argument(help="A file, or a folder with train/vali/test or Fold1 … Fold5.")],
     normalise: Annotated[
         bool | None,
         typer.Option(help="Min–max per query and feature; decided from the data by default."),
     ] = None,
-    zero_based: Annotated[
-        bool, typer.Option(help="The files number their features from 0.")
-    ] = False,
+    zero_based: Annotated[bool, typer.Option(help="The files number their features from 0.")] = False,
     json: Json = False,
 ) -> None:
     """Import SVMlight/LETOR files once; afterwards they open in milliseconds.
@@ -197,9 +185,7 @@ def bench(
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
 ) -> None:
     """Online learning to rank: rankers that learn, while they are being used, from what people click."""
     if version:

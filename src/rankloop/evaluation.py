@@ -35,9 +35,7 @@ def ndcg_per_query(weights: ArrayLike, split: Split) -> NDArray[np.float64]:
     W = np.atleast_2d(np.asarray(weights, dtype=np.float64)).astype(np.float32)
     features = split.features.shape[1]
     if W.shape[1] != features or not np.isfinite(W).all():
-        raise SettingsError(
-            f"weights must be finite, one per feature ({features}); got shape {np.shape(weights)}"
-        )
+        raise SettingsError(f"weights must be finite, one per feature ({features}); got shape {np.shape(weights)}")
     ndcg = np.zeros((split.queries, len(W)))
     columns = np.zeros((features, padded(len(W))), np.float32)
     columns[:, : len(W)] = W.T

@@ -88,9 +88,7 @@ def draw_query(seed, impression, queries):
 
 
 @kernel
-def run_impressions(
-    model, work, user, queries, pending, seed, first, last, told_grades, oracle, discount, record
-):
+def run_impressions(model, work, user, queries, pending, seed, first, last, told_grades, oracle, discount, record):
     """Impressions `first` … `last` − 1: rank, click, write down, and learn what is due.
 
     `told_grades`: feedback is the page's true grades instead of clicks; `oracle`: the grades take the place of the

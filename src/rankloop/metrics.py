@@ -97,9 +97,7 @@ def mean_ndcg(
     return np.array([row[kept].mean() for row in per_query])
 
 
-def ideal_dcg(
-    grades: NDArray[np.uint8], offsets: NDArray[np.int64], k: int = CUTOFF
-) -> NDArray[np.float64]:
+def ideal_dcg(grades: NDArray[np.uint8], offsets: NDArray[np.int64], k: int = CUTOFF) -> NDArray[np.float64]:
     """(queries,), the DCG@k of each query's best possible ranking.
 
     >>> ideal_dcg(np.array([0, 1, 0], np.uint8), np.array([0, 2, 3])).tolist()

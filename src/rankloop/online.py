@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.data.collection import MAX_GRADE
 from rankloop.errors import SettingsError
 from rankloop.learners import Learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
-from rankloop.settings import require_whole_number
+from rankloop.settings import require_seed, require_whole_number
 
 
 class Page:
@@ -92,7 +93,7 @@ class OnlineRanker:
     ) -> None:
         require_whole_number("OnlineRanker", "features", features, at_least=1)
         require_whole_number("OnlineRanker", "page_size", page_size, at_least=1)
-        require_whole_number("OnlineRanker", "seed", seed)
+        require_seed("OnlineRanker", seed)
         if learner.ranks_by_grades:
             raise SettingsError(f"{learner.name} needs the true grades; only a simulation has them")
         self.learner = learner
@@ -122,9 +123,7 @@ class OnlineRanker:
         size = min(self.page_size, len(candidates))
         documents = np.zeros(size, np.int64)
         notes = np.zeros((size, self.learner.note_width()), np.float32)
-        rank_page(
-            self.model, self._work, candidates, self._key, self.impressions, documents, notes
-        )
+        rank_page(self.model, self._work, candidates, self._key, self.impressions, documents, notes)
         scores = self._work.base.scores[: len(candidates)].copy()
         page = Page(documents, self.impressions, candidates, scores, notes)
         self.impressions += 1
@@ -141,8 +140,8 @@ class OnlineRanker:
         """Learn from what came back for a page: one value in [0, 1] per shown document.
 
         Late is fine: other pages may have been ranked, and learned from, in between. The update is computed against
-        the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn from the
-        truth (MDPRank).
+        the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn
+        from the truth (MDPRank).
         """
         feedback = self._feedback(page, clicks, grades)
         self._make_room(len(page.candidates))
@@ -158,7 +157,10 @@ class OnlineRanker:
             )  # fmt: skip
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
-        candidates = np.array(X, dtype=np.float32, order="C", ndmin=2)
+        try:
+            candidates = np.array(X, dtype=np.float32, order="C", ndmin=2)
+        except (TypeError, ValueError):
+            raise SettingsError("candidates must be a table of numbers, one row per candidate") from None
         if candidates.ndim != 2 or candidates.shape[1] != self.features or len(candidates) == 0:
             raise SettingsError(
                 f"candidates must be a table with {self.features} features per row and at least one row; "
@@ -177,20 +179,20 @@ class OnlineRanker:
             self._room = max(candidates, 2 * self._room)
             self._work = self.learner.work(self.features, self.page_size, self._room)
 
-    def _feedback(
-        self, page: Page, clicks: ArrayLike | None, grades: ArrayLike | None
-    ) -> NDArray[np.float64]:
+    def _feedback(self, page: Page, clicks: ArrayLike | None, grades: ArrayLike | None) -> NDArray[np.float64]:
         wanted, given, other = "clicks", clicks, grades
         if self.learner.learns_from == "grades":
             wanted, given, other = "grades", grades, clicks
         if given is None or other is not None:
             raise SettingsError(f"{self.learner.name} learns from {wanted}; give {wanted}=[...]")
-        feedback = np.array(given, dtype=np.float64, ndmin=1)
+        try:
+            feedback = np.array(given, dtype=np.float64, ndmin=1)
+        except (TypeError, ValueError):
+            raise SettingsError(f"{wanted} must be numbers; got {given!r}") from None
         if feedback.shape != (len(page),):
-            raise SettingsError(
-                f"{wanted} must have one value per shown document: {len(page)}; got {feedback.size}"
-            )
-        highest = 1.0 if wanted == "clicks" else 30.0
-        if not ((feedback >= 0.0) & (feedback <= highest)).all():
-            raise SettingsError(f"{wanted} must lie between 0 and {highest:g}; got {feedback.tolist()}")
+            raise SettingsError(f"{wanted} must have one value per shown document: {len(page)}; got {feedback.size}")
+        if wanted == "clicks" and not ((feedback >= 0.0) & (feedback <= 1.0)).all():
+            raise SettingsError(f"clicks must lie between 0 and 1; got {feedback.tolist()}")
+        if wanted == "grades" and not np.isin(feedback, np.arange(MAX_GRADE + 1)).all():
+            raise SettingsError(f"grades must be whole numbers from 0 to {MAX_GRADE}; got {feedback.tolist()}")
         return feedback

@@ -17,6 +17,7 @@ that is what "unbiased" means here, and `tests/proofs` shows it by enumeration.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.metrics import discounts
 from rankloop.settings import require_choice, require_number
@@ -24,9 +25,7 @@ from rankloop.settings import require_choice, require_number
 REWARDS = ("naive+", "naive-", "naive+-", "ips+", "ips-", "ips+-")
 
 
-def reward_table(
-    reward: str, propensities: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def reward_table(reward: str, propensities: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What a click and no click are worth at each rank: two vectors, one value per rank.
 
     >>> click, skip = reward_table("ips-", [1.0, 0.5])
@@ -34,7 +33,7 @@ def reward_table(
     (array([0.   , 0.631]), array([-1.   , -0.631]))
     """
     require_choice("rewards", "reward", reward, REWARDS)
-    p = np.asarray(propensities, dtype=np.float64)
+    p = _checked(propensities)
     if reward.startswith("naive"):
         p = np.ones_like(p)
     weight = discounts(len(p))
@@ -53,14 +52,27 @@ def rewards(reward: str, clicks: ArrayLike, propensities: ArrayLike) -> NDArray[
     >>> rewards("ips+-", clicks=[0, 1], propensities=[1.0, 0.5]).round(3)
     array([-1.   ,  1.893])
     """
-    c = np.asarray(clicks, dtype=np.float64)
-    click, skip = reward_table(reward, np.asarray(propensities, dtype=np.float64)[: len(c)])
+    c = np.atleast_1d(np.asarray(clicks, dtype=np.float64))
+    p = _checked(propensities)
+    if len(p) < len(c):
+        raise SettingsError(f"rewards: {len(c)} clicks need as many propensities; got {len(p)}")
+    click, skip = reward_table(reward, p[: len(c)])
     return c * click + (1.0 - c) * skip
 
 
-def returns(
-    rewards: ArrayLike, discount: float = 0.0, *, discount_steps: bool = False
-) -> NDArray[np.float64]:
+def _checked(propensities: ArrayLike) -> NDArray[np.float64]:
+    p = np.atleast_1d(np.asarray(propensities, dtype=np.float64))
+    possible = (p > 0.0) & (p <= 1.0)
+    if not possible.all():
+        rank = int(np.argmin(possible))
+        raise SettingsError(
+            f"rewards: the propensity of rank {rank + 1} is {p[rank]}, but rewards divide by it: it must be above 0 "
+            f"and at most 1 (ROLTR's clip raises small ones)"
+        )
+    return p
+
+
+def returns(rewards: ArrayLike, discount: float = 0.0, *, discount_steps: bool = False) -> NDArray[np.float64]:
     """G_t = Σ_{m ≥ t} γ^{m−t} R_m. γ = 0 is the immediate reward, γ = 1 everything that is still to come.
 
     `discount_steps` multiplies G_t by γ^t, which makes the estimate that of the discounted objective; neither

@@ -5,11 +5,11 @@ import json
 import os
 import platform
 import zipfile
+import zlib
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -86,17 +86,19 @@ class Run:
             "manifest": self.manifest,
             "seconds": self.seconds,
         }
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
         try:
-            with NamedTemporaryFile(dir=target.parent, prefix=".run-", delete=False) as file:
-                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-                    archive.writestr("run.json", json.dumps(document, indent=2, sort_keys=True))
-                    for name in _array_names():
-                        buffer = io.BytesIO()
-                        np.save(buffer, getattr(self, name), allow_pickle=False)
-                        archive.writestr(f"{name}.npy", buffer.getvalue())
-            Path(file.name).replace(target)
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("run.json", json.dumps(document, indent=2, sort_keys=True))
+                for name in _array_names():
+                    buffer = io.BytesIO()
+                    np.save(buffer, getattr(self, name), allow_pickle=False)
+                    archive.writestr(f"{name}.npy", buffer.getvalue())
+            partial.replace(target)
         except OSError as error:
             raise DataError(f"cannot write {target}: {error.strerror}") from None
+        finally:
+            partial.unlink(missing_ok=True)
         return target
 
     @classmethod
@@ -105,24 +107,19 @@ class Run:
         try:
             with zipfile.ZipFile(path) as archive:
                 document = json.loads(archive.read("run.json"))
+                if document["format"] != _FORMAT:
+                    raise DataError(f"{path} has format {document['format']!r}; this version reads {_FORMAT}")
                 arrays = {
                     name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
                     for name in _array_names()
                 }
+                return cls(**arrays, **{name: document[name] for name in _DOCUMENTS})
         except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError) as error:
-            raise DataError(f"{path} is not a saved run: {error}") from None
-        if document.get("format") != _FORMAT:
-            raise DataError(
-                f"{path} has format {document.get('format')!r}; this version reads {_FORMAT}"
-            )
-        return cls(
-            **arrays,
-            settings=document["settings"],
-            manifest=document["manifest"],
-            seconds=document["seconds"],
-        )
+            raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+        except DataError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError, RuntimeError) as error:
+            raise DataError(f"{path} is not a saved run, or is damaged: {error}") from None
 
 
 def _array_names() -> list[str]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
@@ -17,15 +18,14 @@ def require_number(
     above: float = -math.inf,
     at_least: float = -math.inf,
     at_most: float = math.inf,
-) -> None:
-    """Refuse anything but a finite number within the bounds.
+) -> float:
+    """The value as a float; refuse anything but a finite number within the bounds.
 
     >>> require_number("ROLTR", "discount", 1.5, at_least=0, at_most=1)
     Traceback (most recent call last):
     rankloop.errors.SettingsError: ROLTR: discount must be a number, at least 0 and at most 1; got 1.5
     """
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not (is_number and math.isfinite(value) and above < value and at_least <= value <= at_most):
+    if not (_is_number(value) and math.isfinite(value) and above < value and at_least <= value <= at_most):
         bounds = [
             f"{words} {bound:g}"
             for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))
@@ -33,10 +33,11 @@ def require_number(
         ]
         allowed = f"a number, {' and '.join(bounds)}" if bounds else "a finite number"
         raise SettingsError(f"{owner}: {name} must be {allowed}; got {value!r}")
+    return float(value)
 
 
-def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0) -> None:
-    """Refuse anything but a whole number that is large enough.
+def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0) -> int:
+    """The value as an int; refuse anything but a whole number that is large enough.
 
     >>> require_whole_number("simulate", "impressions", 0.5)
     Traceback (most recent call last):
@@ -44,40 +45,82 @@ def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0
     """
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not (is_whole and value >= at_least):
-        raise SettingsError(
-            f"{owner}: {name} must be a whole number, at least {at_least}; got {value!r}"
-        )
+        raise SettingsError(f"{owner}: {name} must be a whole number, at least {at_least}; got {value!r}")
+    return int(value)
 
 
-def require_choice(owner: str, name: str, value: Any, choices: Iterable[str]) -> None:
-    """Refuse anything that is not one of the named choices.
+def require_seed(owner: str, value: Any) -> int:
+    """The value as an int; refuse anything but a whole number that fits 64 bits.
+
+    >>> require_seed("simulate", -1)
+    Traceback (most recent call last):
+    rankloop.errors.SettingsError: simulate: seed must be a whole number from 0 to 2^64 − 1; got -1
+    """
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not (is_whole and 0 <= value < 2**64):
+        raise SettingsError(f"{owner}: seed must be a whole number from 0 to 2^64 − 1; got {value!r}")
+    return int(value)
+
+
+def require_flag(owner: str, name: str, value: Any) -> bool:
+    """The value as a bool; refuse anything but True and False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise SettingsError(f"{owner}: {name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def require_choice(owner: str, name: str, value: Any, choices: Iterable[str]) -> str:
+    """The value; refuse anything that is not one of the named choices.
 
     >>> require_choice("ROLTR", "reward", "ips", ["ips+", "ips-"])
     Traceback (most recent call last):
     rankloop.errors.SettingsError: ROLTR: reward must be one of 'ips+', 'ips-'; got 'ips'
     """
     choices = list(choices)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         raise SettingsError(f"{owner}: {name} must be one of {listed}; got {value!r}")
+    return str(value)
 
 
-def require_probabilities(
-    owner: str, name: str, values: Any, *, zero_allowed: bool = True
-) -> tuple[float, ...]:
-    """The values as a tuple of floats in [0, 1] (or (0, 1]); refuse an empty or impossible one.
+def require_probabilities(owner: str, name: str, values: Any) -> tuple[float, ...]:
+    """The values as a tuple of floats in [0, 1]; refuse an empty or impossible list.
 
     >>> require_probabilities("PositionBased", "attraction", [0.1, 2.0])
     Traceback (most recent call last):
     rankloop.errors.SettingsError: PositionBased: attraction[1] must be a probability in [0, 1]; got 2.0
     """
-    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)) or len(values) == 0:
-        raise SettingsError(f"{owner}: {name} must be a list of probabilities; got {values!r}")
-    for index, value in enumerate(values):
-        is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-        if not is_number or not (0 <= value <= 1) or (value == 0 and not zero_allowed):
-            interval = "[0, 1]" if zero_allowed else "(0, 1]"
-            raise SettingsError(
-                f"{owner}: {name}[{index}] must be a probability in {interval}; got {value!r}"
-            )
+    for index, value in enumerate(_listed(owner, name, values, "probabilities")):
+        if not (_is_number(value) and 0 <= value <= 1):
+            raise SettingsError(f"{owner}: {name}[{index}] must be a probability in [0, 1]; got {value!r}")
     return tuple(float(value) for value in values)
+
+
+def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
+    """The values as a tuple of floats; refuse an empty list and anything that is not a finite number.
+
+    >>> require_numbers("FixedWeights", "weights", [1.0, math.nan])
+    Traceback (most recent call last):
+    rankloop.errors.SettingsError: FixedWeights: weights[1] must be a finite number; got nan in [1.0, nan]
+    """
+    for index, value in enumerate(_listed(owner, name, values, "numbers")):
+        if not (_is_number(value) and math.isfinite(value)):
+            raise SettingsError(f"{owner}: {name}[{index}] must be a finite number; got {value!r} in {values!r}")
+    return tuple(float(value) for value in values)
+
+
+def settle(settings: msgspec.Struct, **checked: Any) -> None:
+    """Put checked values, as plain Python numbers, in the place of those that a struct was made with."""
+    for name, value in checked.items():
+        msgspec.structs.force_setattr(settings, name, value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _listed(owner: str, name: str, values: Any, kind: str) -> Any:
+    listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
+    if not listed or len(values) == 0:
+        raise SettingsError(f"{owner}: {name} must be a list of {kind}, at least one; got {values!r}")
+    return values

@@ -13,9 +13,9 @@ from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.learners import Learner, to_settings
 from rankloop.loop import Pending, Queries, Record, run_impressions
-from rankloop.metrics import CUTOFF, NothingRelevant, discounts
+from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
 from rankloop.run import Run, this_machine
-from rankloop.settings import require_choice, require_whole_number
+from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
 from rankloop.users import User
 
 PAGE_SIZE = 10
@@ -54,8 +54,8 @@ def simulate(
             when the simulation ends is not learned from.
         late_scores: whether a late update is computed against the `current` scores or those that had `drawn` the page.
         gradient_variance: record the variance of the policy gradient over ranks (ROLTR and MDPRank).
-        nothing_relevant: leave test queries with no relevant candidate out of the mean (`skip`) or count them 0 (`zero`).
-        progress: called with the number of impressions done, now and then.
+        nothing_relevant: leave test queries with no relevant candidate out of the mean (`skip`) or count them 0
+        (`zero`). progress: called with the number of impressions done, now and then.
 
     >>> import rankloop as rl
     >>> data = rl.load("tiny")
@@ -63,7 +63,17 @@ def simulate(
     >>> bool(run.offline_ndcg > run.offline_curve[0, 1])
     True
     """
-    _check(impressions, seed, evaluate_every, page_size, delay, late_scores)
+    settings = {
+        "impressions": impressions,
+        "seed": seed,
+        "evaluate_every": evaluate_every,
+        "page_size": page_size,
+        "delay": delay,
+        "late_scores": late_scores,
+        "gradient_variance": gradient_variance,
+        "nothing_relevant": nothing_relevant,
+    }
+    _check(settings)
     if gradient_variance and not hasattr(learner, "returns"):
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
     user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
@@ -88,16 +98,9 @@ def simulate(
             "learner": to_settings(learner),
             "user": msgspec.to_builtins(user),
             "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash},
-            "impressions": impressions,
-            "seed": seed,
-            "evaluate_every": evaluate_every,
-            "page_size": page_size,
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
-            "delay": delay,
-            "late_scores": late_scores,
-            "gradient_variance": gradient_variance,
-            "nothing_relevant": nothing_relevant,
-        },
+        }
+        | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
         manifest=this_machine(),
         seconds={"learning": learning, "evaluation": time.perf_counter() - began},
     )
@@ -152,7 +155,7 @@ class _Loop:
         return seconds, checkpoints
 
     def _advance(self, first: int, last: int, record: Record) -> None:
-        part = Record(*(array[first:last] for array in record))
+        part = Record(record.ndcg[first:last], record.clicks[first:last], record.variance[first:last])
         run_impressions(
             self.model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
             self._told_grades, self._oracle, discounts(CUTOFF), part,
@@ -173,8 +176,8 @@ def _offline_curve(
     if not points:
         return np.zeros((0, 2))
     if learner.ranks_by_grades:
-        relevant = data.test.ideal_dcg > 0
-        values: Any = np.full(len(points), 1.0 if nothing_relevant == "skip" else relevant.mean())
+        relevant = (data.test.ideal_dcg > 0).astype(np.float64)
+        values: Any = np.full(len(points), mean_ndcg(relevant, data.test.ideal_dcg, nothing_relevant))
     elif learner.learns_from == "nothing":
         values = np.full(len(points), evaluate(checkpoints[0], data.test, nothing_relevant=nothing_relevant))
     else:
@@ -182,14 +185,12 @@ def _offline_curve(
     return np.column_stack([points, values])
 
 
-def _check(
-    impressions: int, seed: int, evaluate_every: int, page_size: int, delay: int, late_scores: str
-) -> None:
-    require_whole_number("simulate", "impressions", impressions, at_least=1)
-    require_whole_number("simulate", "seed", seed)
-    require_whole_number("simulate", "evaluate_every", evaluate_every)
-    require_whole_number("simulate", "page_size", page_size, at_least=1)
-    require_whole_number("simulate", "delay", delay)
-    require_choice("simulate", "late_scores", late_scores, ("current", "drawn"))
-    if seed >= 2**64:
-        raise SettingsError(f"simulate: seed must be below 2^64; got {seed}")
+def _check(settings: dict[str, Any]) -> None:
+    require_whole_number("simulate", "impressions", settings["impressions"], at_least=1)
+    require_seed("simulate", settings["seed"])
+    require_whole_number("simulate", "evaluate_every", settings["evaluate_every"])
+    require_whole_number("simulate", "page_size", settings["page_size"], at_least=1)
+    require_whole_number("simulate", "delay", settings["delay"])
+    require_choice("simulate", "late_scores", settings["late_scores"], ("current", "drawn"))
+    require_choice("simulate", "nothing_relevant", settings["nothing_relevant"], ("skip", "zero"))
+    require_flag("simulate", "gradient_variance", settings["gradient_variance"])

@@ -23,8 +23,9 @@ from rankloop.data.catalogue import CATALOGUE
 from rankloop.data.reports import Listed, Report
 from rankloop.data.worlds import WORLDS
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# Piped output has no width of its own; a table must not be cut to somebody's idea of a terminal.
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
+err = Console(stderr=True, highlight=False, soft_wrap=True, width=None if sys.stderr.isatty() else 200)
 
 
 def print_json(value: Any) -> None:
@@ -48,9 +49,7 @@ def size(number: float) -> str:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Say what is going on while something of unknown length runs; nothing stays behind."""
-    with Progress(
-        SpinnerColumn(), TextColumn(what), TimeElapsedColumn(), console=err, transient=True
-    ) as progress:
+    with Progress(SpinnerColumn(), TextColumn(what), TimeElapsedColumn(), console=err, transient=True) as progress:
         progress.add_task(what, total=None)
         yield
 
@@ -99,9 +98,7 @@ def table(*columns: str, title: str | None = None) -> Table:
 def show_collections(found: Sequence[Listed]) -> None:
     """What is stored, then what could be."""
     if found:
-        stored = table(
-            "stored", "queries", "documents", "features", "folds", "scale", "disk", "from"
-        )
+        stored = table("stored", "queries", "documents", "features", "folds", "scale", "disk", "from")
         for entry in found:
             stored.add_row(
                 entry.name, f"{entry.queries:,}", f"{entry.documents:,}", str(entry.features),
@@ -112,14 +109,13 @@ def show_collections(found: Sequence[Listed]) -> None:
         out.print()
     worlds = table("synthetic worlds", "queries", "features", "")
     for world in WORLDS.values():
-        worlds.add_row(
-            world.name, f"{sum(world.queries.values()):,}", str(world.features), world.title
-        )
+        worlds.add_row(world.name, f"{sum(world.queries.values()):,}", str(world.features), world.title)
     out.print(worlds)
     out.print()
     published = table("published sets", "features", "grades", "")
     for known in CATALOGUE.values():
-        published.add_row(known.id, str(known.features), str(known.grades), known.title)
+        features = " or ".join(map(str, known.features))
+        published.add_row(known.id, features, f"0–{known.highest_grade}", known.title)
     out.print(published)
     out.print("\nImport your copy of a published set with: rankloop data add ID PATH")
 
@@ -129,9 +125,7 @@ def show_report(report: Report) -> None:
     out.print(f"[bold]{report.name}[/bold]  {report.features} features, {size(report.disk_bytes)}")
     out.print(f"  from        {report.source or 'made here'}")
     out.print(f"  normalised  {'yes' if report.normalised else 'no'} ({report.normalisation})")
-    shapes = table(
-        "", "queries", "documents", "per query", "nothing relevant", "documents by grade"
-    )
+    shapes = table("", "queries", "documents", "per query", "nothing relevant", "documents by grade")
     for fold, splits in report.folds.items():
         for split, shape in splits.items():
             shapes.add_row(

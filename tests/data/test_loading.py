@@ -22,9 +22,7 @@ def own_home(tmp_path, monkeypatch) -> Path:
 
 def shared(name: str) -> Path:
     if not (SHARED / name).exists():
-        pytest.skip(
-            f"{SHARED / name} is not there: real collections are not part of the repository"
-        )
+        pytest.skip(f"{SHARED / name} is not there: real collections are not part of the repository")
     return SHARED / name
 
 
@@ -100,9 +98,7 @@ def test_the_catalogue_agrees_with_itself():
             queries, documents = shapes.pop("all")
             shapes = {"train": (queries - 2, documents - 2), "vali": (1, 1), "test": (1, 1)}
         assert set(shapes) == set(published.splits)
-        found = differences(
-            published, published.features[0], published.highest_grade, dict.fromkeys(folds, shapes)
-        )
+        found = differences(published, published.features[0], published.highest_grade, dict.fromkeys(folds, shapes))
         assert found == []
 
 
@@ -217,9 +213,7 @@ def test_listing_info_and_remove_tell_what_is_there(tmp_path):
         data.remove("some")
 
 
-@pytest.mark.parametrize(
-    "name", ["", "../up", "a/b", "Upper", ".hidden", "a@b", "x" * 65, "tiny", "ä", "a b", "-a"]
-)
+@pytest.mark.parametrize("name", ["", "../up", "a/b", "Upper", ".hidden", "a@b", "x" * 65, "tiny", "ä", "a b", "-a"])
 def test_a_name_that_could_be_mistaken_is_refused(tmp_path, name):
     write(tmp_path / "some.txt")
     with pytest.raises(DataError, match="name"):

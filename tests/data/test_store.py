@@ -33,11 +33,7 @@ def source(tmp_path) -> Path:
 def write_source(folder: Path, queries: int = 5, value: float = 0.5) -> Path:
     folder.mkdir(exist_ok=True)
     for number, split in enumerate(("train", "vali", "test")):
-        lines = [
-            f"{d % 3} qid:{10 * q + number} 1:{value} 2:{d / 4}"
-            for q in range(queries)
-            for d in range(4)
-        ]
+        lines = [f"{d % 3} qid:{10 * q + number} 1:{value} 2:{d / 4}" for q in range(queries) for d in range(4)]
         (folder / f"{split}.txt").write_text("\n".join(lines) + "\n")
     return folder
 
@@ -49,9 +45,7 @@ def stored(home: Path) -> list[str]:
 def in_another_process(code: str, *arguments: str, home: Path) -> subprocess.Popen:
     environment = os.environ | {"RANKLOOP_HOME": str(home), "NUMBA_CACHE_DIR": COMPILED}
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_what_is_written_in_blocks_is_read_as_one_split(tmp_path):

@@ -130,9 +130,7 @@ def test_chunk_and_row_limits_change_nothing(tmp_path, monkeypatch):
     with path.open("w") as file:
         for query in range(40):
             for _ in range(generator.integers(1, 30)):
-                chosen = generator.choice(
-                    np.arange(1, 2 + 20 * query), 1 + query // 2, replace=False
-                )
+                chosen = generator.choice(np.arange(1, 2 + 20 * query), 1 + query // 2, replace=False)
                 values = " ".join(f"{j}:{generator.normal():.6f}" for j in chosen)
                 file.write(f"{generator.integers(0, 5)} qid:{query} {values}\n")
     whole = svmlight.read(path)
@@ -156,8 +154,7 @@ def test_features_may_be_numbered_from_zero_and_their_count_given(tmp_path):
 def test_normalisation_survives_sentinels_and_a_missing_feature_counts_as_zero(tmp_path):
     path = tmp_path / "some.txt"
     path.write_text(
-        "1 qid:1 1:1.79769313486231570000e+308 2:3\n0 qid:1 1:-1.797e308 2:4\n0 qid:1\n"
-        "2 qid:2 1:1.797e308 2:1\n"
+        "1 qid:1 1:1.79769313486231570000e+308 2:3\n0 qid:1 1:-1.797e308 2:4\n0 qid:1\n2 qid:2 1:1.797e308 2:1\n"
     )
     split = svmlight.read(path, normalise=True)
     assert np.allclose(split.features, [[1, 0.75], [0, 1], [0.5, 0], [0, 0]], atol=1e-4)
@@ -188,8 +185,7 @@ print(documents, int(peak[1]) // 1024)
 def test_memory_does_not_grow_with_the_file(tmp_path):
     generator = np.random.default_rng(1)
     lines = [
-        " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(row)) + "\n"
-        for row in generator.normal(size=(100, 136))
+        " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(row)) + "\n" for row in generator.normal(size=(100, 136))
     ]
     used = {}
     for queries in (200, 2000):

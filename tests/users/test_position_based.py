@@ -97,7 +97,7 @@ def test_a_grade_that_is_no_grade_is_refused(grade):
     [
         ({"attraction": [0.1, 1.2]}, r"attraction\[1\] must be a probability in \[0, 1\]; got 1.2"),
         ({"attraction": []}, "attraction must be a list of probabilities"),
-        ({"attraction": "half"}, "attraction must be a list of probabilities; got 'half'"),
+        ({"attraction": "half"}, "attraction must be a list of probabilities, at least one; got 'half'"),
         ({"attraction": [float("nan")]}, r"attraction\[0\]"),
         ({"attraction": [0.5], "examination": [0.5, -0.1]}, r"\[1\].*got -0.1"),
         ({"attraction": [0.5], "examination": 5}, "examination"),

@@ -12,9 +12,7 @@ from rankloop.data.layout import Layout
 from rankloop.data.store import WHOLE
 from rankloop.errors import DataError
 
-_LETOR = (
-    "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"
-)
+_LETOR = "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"
 _MSLR = "https://www.microsoft.com/en-us/research/project/mslr/"
 _ISTELLA = "https://istella.ai/datasets/letor-dataset/"
 _YAHOO = "https://webscope.sandbox.yahoo.com/ (C14B, Learning to Rank Challenge)"

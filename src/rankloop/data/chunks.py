@@ -90,9 +90,7 @@ class _open:  # noqa: N801  (used like the function it wraps)
             return self.raw, gzip.GzipFile(fileobj=self.raw, mode="rb")  # type: ignore[return-value]
         if self.path.suffix == ".gz":
             self.raw.close()
-            raise DataError(
-                f"{self.path} is named .gz but is not gzip. Rename or download it again."
-            )
+            raise DataError(f"{self.path} is named .gz but is not gzip. Rename or download it again.")
         return self.raw, self.raw
 
     def __exit__(self, *_: object) -> None:
@@ -109,9 +107,7 @@ def _fill(path: Path, stream: IO[bytes], target: memoryview) -> int:
                 break
             filled += got
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(
-            f"{path}: the gzip data is broken or cut short ({error}). Get it again."
-        ) from error
+        raise DataError(f"{path}: the gzip data is broken or cut short ({error}). Get it again.") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     return filled

@@ -58,9 +58,7 @@ class Split:
             raise DataError("a split needs at least one document; got none")
         if not np.isfinite(rows).all():
             row, column = np.argwhere(~np.isfinite(rows))[0]
-            raise DataError(
-                f"features must be finite; row {row}, feature {column + 1} is {rows[row, column]}"
-            )
+            raise DataError(f"features must be finite; row {row}, feature {column + 1} is {rows[row, column]}")
         if (labels != np.floor(labels)).any() or labels.min() < 0 or labels.max() > MAX_GRADE:
             raise DataError(f"grades must be whole numbers from 0 to {MAX_GRADE}")
         starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
@@ -75,10 +73,7 @@ class Split:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"Split({self.queries:,} queries, {len(self.features):,} documents, "
-            f"{self.features.shape[1]} features)"
-        )
+        return f"Split({self.queries:,} queries, {len(self.features):,} documents, {self.features.shape[1]} features)"
 
     @property
     def queries(self) -> int:

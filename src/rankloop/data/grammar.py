@@ -49,9 +49,7 @@ class Place(NamedTuple):
         raise DataError(f"{self.path}, line {self.line}: {reason}; got {_shown(got)}. {remedy}")
 
 
-def read_line(
-    line: bytes, place: Place, *, features: int | None = None, zero_based: bool = False
-) -> Row | None:
+def read_line(line: bytes, place: Place, *, features: int | None = None, zero_based: bool = False) -> Row | None:
     """The row that a line holds, None for a blank or comment line, or a `DataError`.
 
     `features` is the number of features that the file may have; None: any.
@@ -105,9 +103,7 @@ def _query(token: bytes, place: Place) -> int:
     return int(text)
 
 
-def _feature(
-    token: bytes, place: Place, features: int | None, zero_based: bool
-) -> tuple[int, float]:
+def _feature(token: bytes, place: Place, features: int | None, zero_based: bool) -> tuple[int, float]:
     name, colon, text = token.partition(b":")
     if not colon:
         place.refuse("a token is not 'feature:value'", token, "Write for example '12:0.75'.")
@@ -130,9 +126,7 @@ def _feature(
 
 def _value(text: bytes, token: bytes, place: Place) -> float:
     if _NAN_OR_INFINITE.fullmatch(text):
-        place.refuse(
-            "the value is not finite", token, "Give a number, or leave the feature out (= 0)."
-        )
+        place.refuse("the value is not finite", token, "Give a number, or leave the feature out (= 0).")
     if not _NUMBER.fullmatch(text):
         place.refuse("the value is not a number", token, "Write for example '12:0.75'.")
     value = float(text)

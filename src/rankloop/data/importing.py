@@ -67,8 +67,7 @@ def import_files(
         if signature(layout.files) != files:
             raise DataError(f"{layout.source} changed while it was being read. Import it again.")
         shapes = {
-            fold: {split: (s.queries, s.documents) for split, s in splits.items()}
-            for fold, splits in folds.items()
+            fold: {split: (s.queries, s.documents) for split, s in splits.items()} for fold, splits in folds.items()
         }
         return Meta(
             name=name,
@@ -111,9 +110,7 @@ def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
     return obtain(slot, fingerprint(identity), make)
 
 
-def _normalisation(
-    asked: bool | None, published: Published | None, scales: Path, zero_based: bool
-) -> tuple[bool, str]:
+def _normalisation(asked: bool | None, published: Published | None, scales: Path, zero_based: bool) -> tuple[bool, str]:
     """Whether to normalise, and why."""
     if asked is not None:
         return asked, "asked for" if asked else "asked to leave it out"
@@ -144,22 +141,16 @@ class _Files:
             if self.progress is not None:
                 self.progress(self.done + read, self.total)
 
-        yield from svmlight.blocks(
-            path, normalise=self.normalise, zero_based=self.zero_based, progress=report
-        )
+        yield from svmlight.blocks(path, normalise=self.normalise, zero_based=self.zero_based, progress=report)
         self.done += self.sizes[str(path)]
 
 
-def _write(
-    folder: Path, layout: Layout, read: _Files
-) -> tuple[dict[str, dict[str, SplitSummary]], int, int]:
+def _write(folder: Path, layout: Layout, read: _Files) -> tuple[dict[str, dict[str, SplitSummary]], int, int]:
     """Write all splits, equally wide; their summaries, the feature count and the highest grade."""
     writers: dict[str, dict[str, _Growing]] = {}
     with ExitStack() as stack:
         for fold, splits in layout.folds.items():
-            writers[fold] = {
-                split: stack.enter_context(_Growing(folder / fold / split)) for split in splits
-            }
+            writers[fold] = {split: stack.enter_context(_Growing(folder / fold / split)) for split in splits}
             if layout.single:
                 for split, block in _routed(read.blocks(layout.source)):
                     writers[fold][split].add(block)

@@ -62,11 +62,7 @@ def find_layout(path: Path, prefix: str | None = None) -> Layout:
         children = sorted(path.iterdir())
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
-    folds = {
-        int(match[1]): child
-        for child in children
-        if child.is_dir() and (match := _FOLD.fullmatch(child.name))
-    }
+    folds = {int(match[1]): child for child in children if child.is_dir() and (match := _FOLD.fullmatch(child.name))}
     if folds:
         found = {f"fold{n}": _splits(folds[n], None) for n in sorted(folds)}
         return Layout(path, found)

@@ -52,9 +52,7 @@ def load(
     """
 
     def opened() -> Collection:
-        entry = _entry(
-            name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based
-        )
+        entry = _entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based)
         return entry.collection(fold)
 
     try:
@@ -125,9 +123,7 @@ def info(
 
     A named import is described with all its folds.
     """
-    return report(
-        _entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based)
-    )
+    return report(_entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based))
 
 
 def _entry(
@@ -176,9 +172,7 @@ def _synthetic() -> dict[str, "World"]:
 def _named(entry: Entry, normalise: bool | None, zero_based: bool) -> Entry:
     """A named import as it is, or imported again where its source has changed."""
     meta = entry.meta
-    if (normalise is not None and normalise != meta.normalised) or (
-        zero_based and not meta.options["zero_based"]
-    ):
+    if (normalise is not None and normalise != meta.normalised) or (zero_based and not meta.options["zero_based"]):
         raise DataError(
             f"{meta.name} was imported with normalise={meta.normalised}, "
             f"zero_based={meta.options['zero_based']}. Add it under another name for a change."
@@ -226,9 +220,7 @@ def _unknown(name: str) -> str:
 
 
 def _near(name: str) -> str:
-    known = sorted(
-        {*_synthetic(), *CATALOGUE, *(e.meta.name for e in entries() if e.kind == NAMED)}
-    )
+    known = sorted({*_synthetic(), *CATALOGUE, *(e.meta.name for e in entries() if e.kind == NAMED)})
     near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {' or '.join(near)}?"

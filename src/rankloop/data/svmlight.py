@@ -129,9 +129,7 @@ def has_raw_scales(path: str | os.PathLike[str], *, zero_based: bool = False) ->
 class _Reader:
     """Rows of float64 with their grades, queries and line numbers, filled by the scanner."""
 
-    def __init__(
-        self, path: Path, features: int | None, zero_based: bool, progress: Progress | None
-    ) -> None:
+    def __init__(self, path: Path, features: int | None, zero_based: bool, progress: Progress | None) -> None:
         if features is not None and not 1 <= features <= MAX_FEATURE:
             raise DataError(f"features must be between 1 and {MAX_FEATURE:,}; got {features}")
         self.path, self.features, self.zero_based = path, features, zero_based
@@ -169,9 +167,7 @@ class _Reader:
                 yield offsets
                 self._drop(int(offsets[-1]))
         if not self.seen.count:
-            raise DataError(
-                f"{self.path}: no document in it. A line is 'grade qid:number 1:value …'."
-            )
+            raise DataError(f"{self.path}: no document in it. A line is 'grade qid:number 1:value …'.")
         if not self.features and not self.widest:
             raise DataError(
                 f"{self.path}: no feature in any document; got only grades and queries. "

@@ -86,8 +86,7 @@ def dot(_context, x, w):
 
     def generate(context, builder, signature, args):
         x, w = (
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args, args, strict=True)
+            context.make_array(kind)(context, builder, value) for kind, value in zip(signature.args, args, strict=True)
         )
         return _dot_in_lanes(builder, x.data, w.data, builder.extract_value(x.shape, 0))
 
@@ -99,9 +98,7 @@ def add_four_rows(_context, X, i, a, b, c, d, total):
     """total ← total + a·X[i] + b·X[i+1] + c·X[i+2] + d·X[i+3]; `total` has room for whole lanes."""
 
     def generate(context, builder, signature, args):
-        X, total = (
-            context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 6)
-        )
+        X, total = (context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 6))
         features = builder.extract_value(X.shape, 1)
         row = builder.gep(X.data, [builder.mul(args[1], features)])
         rows = [builder.gep(row, [builder.mul(features, ir.IntType(64)(k))]) for k in range(4)]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event, types
+from numba.core import config, event
 from numba.extending import overload
 
 from rankloop.home import home
@@ -59,7 +59,7 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
     def register(implementation: Any) -> Any:
         @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:
-            matches = isinstance(subject, types.BaseNamedTuple) and subject.instance_class is kind
+            matches = isinstance(subject, numba.types.BaseNamedTuple) and subject.instance_class is kind
             return getattr(implementation, "py_func", implementation) if matches else None
 
         return implementation

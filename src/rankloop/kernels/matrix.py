@@ -50,9 +50,7 @@ def _tile(rows, vectors):
         matrix = types.Array(types.float32, 2, "C")
 
         def generate(context, builder, signature, args):
-            X, W, total = (
-                context.make_array(matrix)(context, builder, value) for value in args[:3]
-            )
+            X, W, total = (context.make_array(matrix)(context, builder, value) for value in args[:3])
             _generate_tile(builder, X, W, total, args[3], args[4], rows, vectors)
             return context.get_dummy_value()
 
@@ -69,20 +67,13 @@ def _generate_tile(builder, X, W, total, i, c, rows, vectors):
         return builder.gep(matrix.data, [builder.add(builder.mul(row, width), column)])
 
     places = [
-        [
-            at(total, columns, builder.add(i, i64(r)), builder.add(c, i64(v * LANES)))
-            for v in range(vectors)
-        ]
+        [at(total, columns, builder.add(i, i64(r)), builder.add(c, i64(v * LANES))) for v in range(vectors)]
         for r in range(rows)
     ]
-    sums = [
-        [cgutils.alloca_once_value(builder, load_lanes(builder, place)) for place in row]
-        for row in places
-    ]
+    sums = [[cgutils.alloca_once_value(builder, load_lanes(builder, place)) for place in row] for row in places]
     with cgutils.for_range(builder, features, intp=i64) as loop:
         weights = [
-            load_lanes(builder, at(W, columns, loop.index, builder.add(c, i64(v * LANES))))
-            for v in range(vectors)
+            load_lanes(builder, at(W, columns, loop.index, builder.add(c, i64(v * LANES)))) for v in range(vectors)
         ]
         for r in range(rows):
             x = builder.load(at(X, features, builder.add(i, i64(r)), loop.index))

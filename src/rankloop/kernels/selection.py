@@ -1,7 +1,7 @@
 """Order without sorting: floats as integers that sort the same way, and the few largest of many.
 
-Whole-number comparisons vectorise where comparisons of floats do not (NaN forbids it), and a pass that never branches on the
-data is faster than an insertion that guesses wrong at every other document.
+Whole-number comparisons vectorise where comparisons of floats do not (NaN forbids it), and a pass that never branches
+on the data is faster than an insertion that guesses wrong at every other document.
 """
 
 import numpy as np

@@ -23,25 +23,26 @@ from rankloop.learners.pmgd import PMGD
 from rankloop.learners.roltr import ROLTR
 
 LEARNERS: dict[str, Any] = {
-    learner.name: learner
-    for learner in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle)
+    learner.name: learner for learner in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle)
 }
 
 
 def to_settings(learner: Learner) -> dict[str, Any]:
     """A learner's settings as plain values, for TOML, JSON and manifests."""
-    return msgspec.to_builtins(learner)
+    return {name: value for name, value in msgspec.to_builtins(learner).items() if value is not None}
 
 
 def from_settings(settings: dict[str, Any]) -> Any:
     """The learner that `to_settings` described; unknown names and keys are refused."""
     name = settings.get("learner")
-    if name not in LEARNERS:
+    if not isinstance(name, str) or name not in LEARNERS:
         raise SettingsError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}")
     try:
         return msgspec.convert(settings, LEARNERS[name])
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{name}: {error}") from None
+        # A check of ours says whose setting it is; msgspec's own (wrong type, unknown key) does not.
+        told = str(error)
+        raise SettingsError(told if told.startswith(f"{name}: ") else f"{name}: {told}") from None
 
 
 __all__ = [

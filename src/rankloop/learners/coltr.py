@@ -28,7 +28,7 @@ from rankloop.learners.pdgd import last_click
 from rankloop.learners.reinforce import decayed, show_plackett_luce
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number, require_whole_number
+from rankloop.settings import require_choice, require_number, require_whole_number, settle
 
 
 class COLTR(
@@ -65,18 +65,19 @@ class COLTR(
     initial: str = "direction"
 
     def __post_init__(self) -> None:
-        require_choice("COLTR", "initial", self.initial, INITIALS)
-        require_whole_number("COLTR", "candidates", self.candidates, at_least=1)
-        require_number("COLTR", "delta", self.delta, above=0)
-        require_number("COLTR", "temperature", self.temperature, above=0)
-        require_number("COLTR", "variance_weight", self.variance_weight, at_least=0)
-        require_number("COLTR", "learning_rate", self.learning_rate, above=0)
-        require_number("COLTR", "decay", self.decay, above=0, at_most=1)
-        require_number("COLTR", "floor", self.floor, at_least=0)
+        settle(
+            self,
+            initial=require_choice("COLTR", "initial", self.initial, INITIALS),
+            candidates=require_whole_number("COLTR", "candidates", self.candidates, at_least=1),
+            delta=require_number("COLTR", "delta", self.delta, above=0),
+            temperature=require_number("COLTR", "temperature", self.temperature, above=0),
+            variance_weight=require_number("COLTR", "variance_weight", self.variance_weight, at_least=0),
+            learning_rate=require_number("COLTR", "learning_rate", self.learning_rate, above=0),
+            decay=require_number("COLTR", "decay", self.decay, above=0, at_most=1),
+            floor=require_number("COLTR", "floor", self.floor, at_least=0),
+        )
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "COLTRModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "COLTRModel":
         """The model before the first impression."""
         return COLTRModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),

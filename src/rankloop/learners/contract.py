@@ -25,9 +25,7 @@ class Learner(Protocol):
     ranks_by_grades: ClassVar[bool]
     """Whether a simulation puts the true grades in the place of the scores (the oracle)."""
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> Any:
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The model before the first impression, from `weights` if given."""
 
     def work(self, features: int, page_size: int, candidates: int) -> Any:

@@ -18,7 +18,7 @@ from rankloop.learners.directions import draw_direction
 from rankloop.learners.multileaving import multileave, order_keys, team_draft
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number
+from rankloop.settings import require_choice, require_number, settle
 
 INTERLEAVINGS = ("probabilistic", "team-draft")
 
@@ -51,14 +51,15 @@ class DBGD(
     initial: str = "direction"
 
     def __post_init__(self) -> None:
-        require_choice("DBGD", "interleaving", self.interleaving, INTERLEAVINGS)
-        require_choice("DBGD", "initial", self.initial, INITIALS)
-        require_number("DBGD", "delta", self.delta, above=0)
-        require_number("DBGD", "learning_rate", self.learning_rate, above=0)
+        settle(
+            self,
+            interleaving=require_choice("DBGD", "interleaving", self.interleaving, INTERLEAVINGS),
+            initial=require_choice("DBGD", "initial", self.initial, INITIALS),
+            delta=require_number("DBGD", "delta", self.delta, above=0),
+            learning_rate=require_number("DBGD", "learning_rate", self.learning_rate, above=0),
+        )
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "DBGDModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "DBGDModel":
         """The model before the first impression."""
         return DBGDModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),

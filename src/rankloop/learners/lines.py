@@ -12,6 +12,7 @@ from rankloop.kernels.selection import take_largest
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.multileaving import order_keys
 from rankloop.rankers import Linear, starting_weights
+from rankloop.settings import require_numbers, settle
 
 
 class FixedWeights(
@@ -37,11 +38,9 @@ class FixedWeights(
 
     def __post_init__(self) -> None:
         if self.weights is not None:
-            msgspec.structs.force_setattr(self, "weights", tuple(float(w) for w in self.weights))
+            settle(self, weights=require_numbers("FixedWeights", "weights", self.weights))
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "FixedModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "FixedModel":
         """The model, now and for ever."""
         chosen = self.weights if weights is None else weights
         return FixedModel(Linear.of(starting_weights("zeros", features, seed, chosen)))
@@ -69,9 +68,7 @@ class Oracle(
     learns_from: ClassVar[str] = "nothing"
     ranks_by_grades: ClassVar[bool] = True
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "FixedModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "FixedModel":
         """A ranker without an opinion: the simulation puts the grades in the place of its scores."""
         if weights is not None:
             raise SettingsError("Oracle has no weights to start from; leave weights out")

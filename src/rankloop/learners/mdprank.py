@@ -29,7 +29,7 @@ from rankloop.policies import plackett_luce
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS
 from rankloop.rewards import accumulate_returns, returns
-from rankloop.settings import require_choice, require_number
+from rankloop.settings import require_choice, require_number, settle
 
 VARIANTS = {"paper": 1.0, "authors": 0.0}
 
@@ -70,23 +70,24 @@ class MDPRank(
     initial: str = "zeros"
 
     def __post_init__(self) -> None:
-        require_choice("MDPRank", "variant", self.variant, VARIANTS)
-        require_choice("MDPRank", "initial", self.initial, INITIALS)
+        settle(
+            self,
+            variant=require_choice("MDPRank", "variant", self.variant, VARIANTS),
+            initial=require_choice("MDPRank", "initial", self.initial, INITIALS),
+            learning_rate=require_number("MDPRank", "learning_rate", self.learning_rate, above=0),
+            temperature=require_number("MDPRank", "temperature", self.temperature, above=0),
+            decay=require_number("MDPRank", "decay", self.decay, above=0, at_most=1),
+            floor=require_number("MDPRank", "floor", self.floor, at_least=0),
+        )
         if self.discount is not None:
-            require_number("MDPRank", "discount", self.discount, at_least=0, at_most=1)
-        require_number("MDPRank", "learning_rate", self.learning_rate, above=0)
-        require_number("MDPRank", "temperature", self.temperature, above=0)
-        require_number("MDPRank", "decay", self.decay, above=0, at_most=1)
-        require_number("MDPRank", "floor", self.floor, at_least=0)
+            settle(self, discount=require_number("MDPRank", "discount", self.discount, at_least=0, at_most=1))
 
     @property
     def gamma(self) -> float:
         """The discount in force."""
         return VARIANTS[self.variant] if self.discount is None else float(self.discount)
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "MDPRankModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "MDPRankModel":
         """The model before the first impression."""
         return MDPRankModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
@@ -113,9 +114,7 @@ class MDPRank(
         earned = _gain_by_grade(self.variant)[shown] * _step_weights(self.variant, len(shown))
         return returns(earned, self.gamma)
 
-    def score_gradient(
-        self, scores: ArrayLike, page: ArrayLike, grades: ArrayLike
-    ) -> NDArray[np.float64]:
+    def score_gradient(self, scores: ArrayLike, page: ArrayLike, grades: ArrayLike) -> NDArray[np.float64]:
         """d/ds Σ_t G_t log π(a_t | s_t): one value per candidate."""
         return plackett_luce.score_gradient(scores, page, self.returns(grades), self.temperature)
 

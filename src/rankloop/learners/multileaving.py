@@ -5,8 +5,8 @@ ranking, original ranks kept and renormalised over what remains. For each rank o
 with replacement, and a document from that ranker's preference. A click's credit is the posterior over which ranker
 placed the document; because rankers are drawn independently, it factorises over ranks.
 
-A ranking is a row of distinct integer keys, one per document, larger is better (`order_keys`): comparing keys settles ties
-as well, and a document's rank is one plus the number of larger keys, so nothing needs to be sorted.
+A ranking is a row of distinct integer keys, one per document, larger is better (`order_keys`): comparing keys settles
+ties as well, and a document's rank is one plus the number of larger keys, so nothing needs to be sorted.
 """
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, TIES, below, bits, stream_key, uniform
 from rankloop.kernels.selection import sortable32
+from rankloop.policies.plackett_luce import checked_page
 
 
 def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
@@ -27,8 +28,8 @@ def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[n
     array([0.964, 0.036])
     """
     orders = np.asarray(rankings, dtype=np.int64)
-    shown, clicked = np.asarray(page, dtype=np.int64), np.asarray(clicks, dtype=np.float64)
     everything = np.arange(orders.shape[-1])
+    shown, clicked = checked_page(page, len(everything)), np.asarray(clicks, dtype=np.float64)
     if orders.ndim != 2 or (np.sort(orders, axis=1) != everything).any():
         raise SettingsError("each ranking must list every document exactly once, best first")
     if shown.shape != clicked.shape:

@@ -20,11 +20,11 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
-from rankloop.policies.plackett_luce import log_remaining
+from rankloop.policies.plackett_luce import checked_page, checked_scores, log_remaining
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.contract import ascend
 from rankloop.rankers.linear import INITIALS
-from rankloop.settings import require_choice, require_number
+from rankloop.settings import require_choice, require_number, settle
 
 AUTHORS_DECAY = 0.9999977
 
@@ -60,14 +60,15 @@ class PDGD(
     initial: str = "zeros"
 
     def __post_init__(self) -> None:
-        require_choice("PDGD", "initial", self.initial, INITIALS)
-        require_number("PDGD", "learning_rate", self.learning_rate, above=0)
-        require_number("PDGD", "decay", self.decay, above=0, at_most=1)
-        require_number("PDGD", "floor", self.floor, at_least=0)
+        settle(
+            self,
+            initial=require_choice("PDGD", "initial", self.initial, INITIALS),
+            learning_rate=require_number("PDGD", "learning_rate", self.learning_rate, above=0),
+            decay=require_number("PDGD", "decay", self.decay, above=0, at_most=1),
+            floor=require_number("PDGD", "floor", self.floor, at_least=0),
+        )
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "PDGDModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PDGDModel":
         """The model before the first impression."""
         return PDGDModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
@@ -84,17 +85,13 @@ class PDGD(
         """Nothing has to be remembered but the page."""
         return 0
 
-    def score_gradient(
-        self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    def score_gradient(self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
         """d objective/ds: one value per candidate, 0 for those in no pair."""
-        z = np.array(scores, dtype=np.float64, ndmin=1)
-        shown = np.array(page, dtype=np.int64, ndmin=1)
+        z = checked_scores(scores)
+        shown = checked_page(page, len(z))
         clicked = np.array(clicks, dtype=np.float64, ndmin=1)
         if shown.shape != clicked.shape:
-            raise SettingsError(
-                f"clicks must have one value per shown document: {len(shown)}; got {len(clicked)}"
-            )
+            raise SettingsError(f"clicks must have one value per shown document: {len(shown)}; got {len(clicked)}")
         work = PDGDWork.of(1, len(shown), len(z))
         pair_gradient(z, shown, clicked, work)
         return work.base.gradient[: len(z)].copy()

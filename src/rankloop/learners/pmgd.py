@@ -1,8 +1,8 @@
 """PMGD: probabilistic multileaving gradient descent (Oosterhuis et al., 2016).
 
 Candidates w + δu, u uniform on the unit sphere, and the current ranker fill the page together
-(`rankloop.learners.multileaving`). Rankers with strictly more credit than the current one win, and the weights move by α
-times the mean of the winners' u; no winner, no change.
+(`rankloop.learners.multileaving`). Rankers with strictly more credit than the current one win, and the weights move
+by α times the mean of the winners' u; no winner, no change.
 """
 
 from typing import ClassVar, NamedTuple
@@ -18,7 +18,7 @@ from rankloop.learners.directions import draw_directions, mean_of_winners
 from rankloop.learners.multileaving import multileave, order_keys
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number, require_whole_number
+from rankloop.settings import require_choice, require_number, require_whole_number, settle
 
 
 class PMGD(
@@ -49,14 +49,15 @@ class PMGD(
     initial: str = "direction"
 
     def __post_init__(self) -> None:
-        require_choice("PMGD", "initial", self.initial, INITIALS)
-        require_whole_number("PMGD", "candidates", self.candidates, at_least=1)
-        require_number("PMGD", "delta", self.delta, above=0)
-        require_number("PMGD", "learning_rate", self.learning_rate, above=0)
+        settle(
+            self,
+            initial=require_choice("PMGD", "initial", self.initial, INITIALS),
+            candidates=require_whole_number("PMGD", "candidates", self.candidates, at_least=1),
+            delta=require_number("PMGD", "delta", self.delta, above=0),
+            learning_rate=require_number("PMGD", "learning_rate", self.learning_rate, above=0),
+        )
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "PMGDModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PMGDModel":
         """The model before the first impression."""
         return PMGDModel(
             ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),

@@ -59,9 +59,7 @@ def ascend_returns(ranker, work, X, page, temperature, rate, measure):
     variance = np.nan
     if measure:
         mean, total = work.moments[0], work.moments[1]
-        variance = step_variance(
-            X, z, page, returns, temperature, gradient, remaining, mean, total
-        )
+        variance = step_variance(X, z, page, returns, temperature, gradient, remaining, mean, total)
     policy_gradient(z, page, returns, temperature, remaining, gradient)
     ascend(ranker, X, gradient, rate, base.slope)
     return variance

@@ -21,11 +21,12 @@ from rankloop.learners.reinforce import (
     show_plackett_luce,
 )
 from rankloop.policies import plackett_luce
-from rankloop.propensities import PowerLaw, Propensities
+from rankloop.propensities import Propensities
+from rankloop.propensities.curves import BELIEF, assumed
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS
 from rankloop.rewards import REWARDS, accumulate_returns, returns, reward_table
-from rankloop.settings import require_choice, require_number
+from rankloop.settings import require_choice, require_flag, require_number, settle
 
 
 class ROLTR(
@@ -65,7 +66,7 @@ class ROLTR(
     reward: str = "ips+-"
     discount: float = 0.0
     learning_rate: float = 0.01
-    propensities: Propensities = PowerLaw(1.0)
+    propensities: Propensities = BELIEF
     temperature: float = 1.0
     decay: float = 1.0
     floor: float = 0.0
@@ -76,18 +77,23 @@ class ROLTR(
     initial: str = "zeros"
 
     def __post_init__(self) -> None:
-        require_choice("ROLTR", "reward", self.reward, REWARDS)
-        require_choice("ROLTR", "initial", self.initial, INITIALS)
-        require_number("ROLTR", "discount", self.discount, at_least=0, at_most=1)
-        require_number("ROLTR", "learning_rate", self.learning_rate, above=0)
-        require_number("ROLTR", "temperature", self.temperature, above=0)
-        require_number("ROLTR", "decay", self.decay, above=0, at_most=1)
-        require_number("ROLTR", "floor", self.floor, at_least=0)
-        require_number("ROLTR", "clip", self.clip, at_least=0, at_most=1)
+        settle(
+            self,
+            reward=require_choice("ROLTR", "reward", self.reward, REWARDS),
+            initial=require_choice("ROLTR", "initial", self.initial, INITIALS),
+            discount=require_number("ROLTR", "discount", self.discount, at_least=0, at_most=1),
+            learning_rate=require_number("ROLTR", "learning_rate", self.learning_rate, above=0),
+            temperature=require_number("ROLTR", "temperature", self.temperature, above=0),
+            decay=require_number("ROLTR", "decay", self.decay, above=0, at_most=1),
+            floor=require_number("ROLTR", "floor", self.floor, at_least=0),
+            clip=require_number("ROLTR", "clip", self.clip, at_least=0, at_most=1),
+            baseline=require_flag("ROLTR", "baseline", self.baseline),
+            skip_clickless=require_flag("ROLTR", "skip_clickless", self.skip_clickless),
+            discount_steps=require_flag("ROLTR", "discount_steps", self.discount_steps),
+            propensities=assumed("ROLTR", self.propensities),
+        )
 
-    def model(
-        self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None
-    ) -> "ROLTRModel":
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "ROLTRModel":
         """The model before the first impression."""
         click, skip = self.reward_table(page_size)
         return ROLTRModel(
@@ -116,8 +122,7 @@ class ROLTR(
 
     def reward_table(self, page_size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a click and no click are worth at each rank under these settings."""
-        assumed = np.maximum(self.propensities.at(page_size), self.clip)
-        return reward_table(self.reward, assumed)
+        return reward_table(self.reward, np.maximum(self.propensities.at(page_size), self.clip))
 
     def returns(self, clicks: ArrayLike) -> NDArray[np.float64]:
         """G_t for each rank of a page with these clicks (before any running baseline)."""
@@ -126,9 +131,7 @@ class ROLTR(
         earned = c * click + (1.0 - c) * skip
         return returns(earned, self.discount, discount_steps=self.discount_steps)
 
-    def score_gradient(
-        self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike
-    ) -> NDArray[np.float64]:
+    def score_gradient(self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
         """d/ds Σ_t G_t log π(a_t | s_t): one value per candidate."""
         return plackett_luce.score_gradient(scores, page, self.returns(clicks), self.temperature)
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import exp, log, whole_blocks
-from rankloop.kernels.selection import LOWEST, sortable64, take_largest
 from rankloop.kernels.draws import POLICY, stream_key, uniform
-from rankloop.settings import require_number
+from rankloop.kernels.selection import LOWEST, sortable64, take_largest
+from rankloop.settings import require_number, require_seed, require_whole_number
 
 
 def sample(
@@ -32,7 +32,10 @@ def sample(
     >>> sample([0.0, 50.0, 100.0], size=2, seed=1)
     array([2, 1])
     """
-    z = _scaled(scores, temperature)
+    z = checked_scores(scores, temperature)
+    seed = require_seed("sample", seed)
+    size = require_whole_number("sample", "size", size, at_least=1)
+    impression = require_whole_number("sample", "impression", impression)
     page = np.empty(min(size, len(z)), np.int64)
     padded = np.zeros(whole_blocks(len(z)))
     padded[: len(z)] = z
@@ -46,7 +49,8 @@ def log_probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0
     >>> round(log_probability([0.0, 0.0, 0.0], page=[2, 0]), 4) == round(math.log(1 / 6), 4)
     True
     """
-    z, shown = _scaled(scores, temperature), _checked_page(page, scores)
+    z = checked_scores(scores, temperature)
+    shown = checked_page(page, len(z))
     remaining = np.empty(len(shown) + 1)
     log_remaining(z, shown, np.empty(whole_blocks(len(z))), remaining)
     return float(np.sum(z[shown] - remaining[:-1]))
@@ -69,41 +73,45 @@ def score_gradient(
     >>> score_gradient([0.0, 0.0], page=[1], returns=[1.0])
     array([-0.5,  0.5])
     """
-    z, shown = _scaled(scores, temperature), _checked_page(page, scores)
+    z = checked_scores(scores, temperature)
+    shown = checked_page(page, len(z))
     weights = np.asarray(returns, dtype=np.float64)
     if weights.shape != shown.shape:
-        raise SettingsError(
-            f"returns must have one value per shown document: {len(shown)}; got {weights.size}"
-        )
+        raise SettingsError(f"returns must have one value per shown document: {len(shown)}; got {weights.size}")
     gradient, remaining = np.empty(whole_blocks(len(z))), np.empty(len(shown) + 1)
     policy_gradient(z, shown, weights.copy(), temperature, remaining, gradient)
     return gradient[: len(z)]
 
 
-def _scaled(scores: ArrayLike, temperature: float) -> NDArray[np.float64]:
+def checked_scores(scores: ArrayLike, temperature: float = 1.0) -> NDArray[np.float64]:
+    """s/T in float64; anything but a list of finite numbers is refused."""
     require_number("policy", "temperature", temperature, above=0)
-    z = np.array(scores, dtype=np.float64, ndmin=1) / temperature
+    try:
+        z = np.array(scores, dtype=np.float64, ndmin=1) / temperature
+    except (TypeError, ValueError):
+        raise SettingsError(f"scores must be a list of finite numbers; got {scores!r}") from None
     if z.ndim != 1 or z.size == 0 or not np.isfinite(z).all():
         raise SettingsError("scores must be a list of at least one finite number")
     return z
 
 
-def _checked_page(page: ArrayLike, scores: ArrayLike) -> NDArray[np.int64]:
-    shown = np.array(page, dtype=np.int64, ndmin=1)
-    candidates = np.size(scores)
-    if len(set(shown.tolist())) != len(shown) or shown.min() < 0 or shown.max() >= candidates:
+def checked_page(page: ArrayLike, candidates: int) -> NDArray[np.int64]:
+    """The page as an array of different indices into the candidates; anything else is refused."""
+    shown = np.array(page, ndmin=1)
+    fits = shown.dtype.kind in "iu" and shown.ndim == 1 and len(set(shown.tolist())) == len(shown) > 0
+    if not fits or shown.min() < 0 or shown.max() >= candidates:
         raise SettingsError(
-            f"page must hold different indices from 0 to {candidates - 1}; got {shown.tolist()}"
+            f"page must hold different indices from 0 to {candidates - 1}, at least one; got {shown.tolist()}"
         )
-    return shown
+    return shown.astype(np.int64)
 
 
 @kernel
 def draw_page(z, n, seed, impression, keys, page):
     """Sample K of n without replacement by perturbed scores (Gumbel top-K): the same distribution, in O(n).
 
-    `z` and `keys` are as long as whole blocks; what lies beyond n is computed and ignored, since a vector costs less than
-    a tail of single elements.
+    `z` and `keys` are as long as whole blocks; what lies beyond n is computed and ignored, since a vector costs less
+    than a tail of single elements.
     """
     key = stream_key(seed, POLICY, impression)
     for i in range(keys.size):
@@ -116,8 +124,8 @@ def draw_page(z, n, seed, impression, keys, page):
 def log_remaining(z, page, scratch, remaining):
     """L_t for t = 0 … K: the log-sum over what remains before step t; L_K is over those not shown.
 
-    `scratch`, as long as whole blocks, is left with exp(z − largest not shown) for the documents not shown and 0 for all
-    others. Returns that largest score (−∞ where everything is shown).
+    `scratch`, as long as whole blocks, is left with exp(z − largest not shown) for the documents not shown and 0 for
+    all others. Returns that largest score (−∞ where everything is shown).
     """
     n, k = z.size, page.size
     scratch[:n] = z

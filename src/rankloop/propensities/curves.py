@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.settings import require_number, require_probabilities
+from rankloop.settings import require_number, require_probabilities, settle
 
 
 class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind"):
@@ -20,7 +20,7 @@ class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind"):
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        require_number("power_law", "eta", self.eta, at_least=0)
+        settle(self, eta=require_number("power_law", "eta", self.eta, at_least=0))
 
     def at(self, ranks: int) -> NDArray[np.float64]:
         """The probabilities of ranks 1 … `ranks`."""
@@ -28,7 +28,7 @@ class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind"):
 
 
 class Known(msgspec.Struct, frozen=True, tag="known", tag_field="kind"):
-    """One probability per rank, from the top; each above 0.
+    """One probability per rank, from the top.
 
     >>> Known((0.9, 0.5)).at(2)
     array([0.9, 0.5])
@@ -37,8 +37,7 @@ class Known(msgspec.Struct, frozen=True, tag="known", tag_field="kind"):
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        checked = require_probabilities("known", "values", self.values, zero_allowed=False)
-        msgspec.structs.force_setattr(self, "values", checked)
+        settle(self, values=require_probabilities("known", "values", self.values))
 
     def at(self, ranks: int) -> NDArray[np.float64]:
         """The probabilities of ranks 1 … `ranks`."""
@@ -51,6 +50,19 @@ class Known(msgspec.Struct, frozen=True, tag="known", tag_field="kind"):
 
 
 Propensities = PowerLaw | Known
+
+BELIEF = PowerLaw(1.0)
+"""What a learner assumes unless told otherwise, and what a user does."""
+
+
+def assumed(owner: str, curve: object) -> Propensities:
+    """The curve; refuse anything that is none. Equal to the default, it *is* the default, and not printed."""
+    if not isinstance(curve, (PowerLaw, Known)):
+        raise SettingsError(
+            f"{owner}: propensities must be rl.propensities.power_law(eta) or rl.propensities.known([...]); "
+            f"got {curve!r}"
+        )
+    return BELIEF if curve == BELIEF else curve
 
 
 def power_law(eta: float = 1.0) -> PowerLaw:

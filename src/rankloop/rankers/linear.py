@@ -34,9 +34,7 @@ class Linear(NamedTuple):
         return cls(values, values.astype(np.float32))
 
 
-def starting_weights(
-    initial: str, features: int, seed: int, weights: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def starting_weights(initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> NDArray[np.float64]:
     """The weights that a learner begins with: given ones, or by the rule named `initial`.
 
     `zeros`; `direction`: a random direction of norm 0.01; `truncated-normal`: the authors' code, standard
@@ -48,9 +46,7 @@ def starting_weights(
     if weights is not None:
         given = np.array(weights, dtype=np.float64)
         if given.shape != (features,) or not np.isfinite(given).all():
-            raise SettingsError(
-                f"weights must be {features} finite numbers, one per feature; got {_told(given)}"
-            )
+            raise SettingsError(f"weights must be {features} finite numbers, one per feature; got {_told(given)}")
         return given
     require_choice("learner", "initial", initial, INITIALS)
     if initial == "zeros":

@@ -28,9 +28,7 @@ COLOURS = {
 def learning_curves(results: Results, path: Path) -> Path:
     """Offline nDCG@10 over impressions, one panel per user, bands are 95 % intervals over repeats."""
     grid = results.grid
-    figure, axes = plt.subplots(
-        1, len(grid.users), figsize=(5.2 * len(grid.users), 4.0), sharey=True, squeeze=False
-    )
+    figure, axes = plt.subplots(1, len(grid.users), figsize=(5.2 * len(grid.users), 4.0), sharey=True, squeeze=False)
     for axis, user in zip(axes[0], grid.users, strict=True):
         for learner in grid.learners:
             _curve(axis, results, learner.name, user)
@@ -43,9 +41,7 @@ def learning_curves(results: Results, path: Path) -> Path:
     axes[0, 0].set_ylabel("nDCG@10 on held-out queries")
     _label_lines(axes[0, -1], results)
     repeats = "1 repeat" if grid.repeats == 1 else f"mean of {grid.repeats} repeats, 95 % intervals"
-    figure.suptitle(
-        f"Learning from clicks on {grid.data}: {repeats}", fontsize=11, x=0.06, ha="left"
-    )
+    figure.suptitle(f"Learning from clicks on {grid.data}: {repeats}", fontsize=11, x=0.06, ha="left")
     figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=160)
@@ -68,8 +64,7 @@ def _curve(axis: Axes, results: Results, learner: str, user: str) -> None:
 def _label_lines(axis: Axes, results: Results) -> None:
     """Names at the lines' right ends, pushed apart where they would overlap: no legend to look up."""
     ends = sorted(
-        (float(line.get_ydata()[-1]), str(line.get_label()), line.get_color())
-        for line in axis.lines
+        (float(np.asarray(line.get_ydata())[-1]), str(line.get_label()), line.get_color()) for line in axis.lines
     )
     low, high = axis.get_ylim()
     gap, previous = (high - low) * 0.055, -np.inf

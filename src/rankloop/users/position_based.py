@@ -16,7 +16,8 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.draws import USER, stream_key, uniform
 from rankloop.propensities import Known, PowerLaw, Propensities
-from rankloop.settings import require_choice, require_probabilities
+from rankloop.propensities.curves import BELIEF
+from rankloop.settings import require_choice, require_probabilities, require_whole_number, settle
 from rankloop.users.contract import click
 
 # P(click | examined) by grade, for five- and three-grade labels. Perfect and noisy are the paper's Table 1;
@@ -42,20 +43,19 @@ class PositionBased(msgspec.Struct, frozen=True, tag="position_based", tag_field
     """
 
     attraction: tuple[float, ...]
-    examination: Propensities = PowerLaw(1.0)
+    examination: Propensities = BELIEF
     name: str = "custom"
 
     def __post_init__(self) -> None:
-        attraction = require_probabilities("PositionBased", "attraction", self.attraction)
-        msgspec.structs.force_setattr(self, "attraction", attraction)
+        settle(self, attraction=require_probabilities("PositionBased", "attraction", self.attraction))
         if not isinstance(self.examination, (PowerLaw, Known)):
-            curve = Known(tuple(self.examination))
-            msgspec.structs.force_setattr(self, "examination", curve)
+            listed = require_probabilities("PositionBased", "examination", self.examination)
+            settle(self, examination=Known(listed))
 
     def click_probabilities(self, page_grades: Sequence[int]) -> NDArray[np.float64]:
         """P(click) for each rank of a page with these grades."""
-        grades = np.asarray(page_grades, dtype=np.int64)
-        self.check_grades(int(grades.max()), "the page")
+        grades = np.array([require_whole_number("user", "grade", grade) for grade in page_grades], dtype=np.int64)
+        self.check_grades(int(grades.max(initial=0)), "the page")
         return self.examination.at(len(grades)) * np.array(self.attraction)[grades]
 
     def check_grades(self, highest: int, where: str) -> None:
