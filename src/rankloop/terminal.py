@@ -20,7 +20,7 @@ from rich.progress import (
 from rich.table import Table
 
 from rankloop.data.catalogue import CATALOGUE
-from rankloop.data.reports import Listed, Report
+from rankloop.data.store.reports import Listed, Report
 from rankloop.data.worlds import WORLDS
 
 # Piped output has no width of its own; a table must not be cut to somebody's idea of a terminal.

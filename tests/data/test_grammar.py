@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rankloop.data import svmlight
-from rankloop.data.grammar import Place, Row, read_line
+from rankloop.data.svmlight import reader as svmlight
+from rankloop.data.svmlight.grammar import Place, Row, read_line
 from rankloop.errors import DataError
 
 GOOD = (

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rankloop import data
-from rankloop.data import svmlight
 from rankloop.data.catalogue import CATALOGUE, differences
+from rankloop.data.svmlight import reader as svmlight
 from rankloop.errors import DataError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

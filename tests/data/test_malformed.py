@@ -6,7 +6,8 @@ import os
 import pytest
 
 from rankloop import data
-from rankloop.data import chunks, svmlight
+from rankloop.data.svmlight import chunks
+from rankloop.data.svmlight import reader as svmlight
 from rankloop.errors import DataError
 
 GOOD = b"1 qid:1 1:0.5\n"

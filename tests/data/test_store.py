@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from rankloop import data
-from rankloop.data import importing, store, svmlight
-from rankloop.data.arrays import SplitWriter, open_split
+from rankloop.data import importing
+from rankloop.data.store import entries as store
+from rankloop.data.store.arrays import SplitWriter, open_split
+from rankloop.data.svmlight import reader as svmlight
 from rankloop.errors import DataError
 from rankloop.home import home
 
@@ -149,7 +151,7 @@ def test_a_failed_reimport_keeps_what_was_there(source, own_home):
 STUCK = """
 import sys, time
 from rankloop import data
-from rankloop.data import svmlight
+from rankloop.data.svmlight import reader as svmlight
 real = svmlight.blocks
 def slow(*arguments, **options):
     for block in real(*arguments, **options):

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from rankloop.data import svmlight
-from rankloop.data.decimals import to_float
+from rankloop.data.svmlight import reader as svmlight
+from rankloop.data.svmlight.decimals import to_float
 from rankloop.home import home
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -173,7 +173,7 @@ def test_one_very_wide_document_does_not_widen_what_came_before(tmp_path):
 
 MEASURE = r"""
 import pathlib, re, sys
-from rankloop.data import svmlight
+from rankloop.data.svmlight import reader as svmlight
 documents = sum(len(block.grades) for block in svmlight.blocks(sys.argv[1], normalise=True))
 # Not getrusage: its maximum counts the parent too, from before the new program began.
 peak = re.search(r"VmHWM:\s+(\d+)", pathlib.Path("/proc/self/status").read_text())

@@ -2,6 +2,6 @@
 
 from rankloop.data.collection import Collection, Split
 from rankloop.data.loading import add, info, listing, load, remove
-from rankloop.data.svmlight import read
+from rankloop.data.svmlight.reader import read
 
 __all__ = ["Collection", "Split", "add", "info", "listing", "load", "read", "remove"]

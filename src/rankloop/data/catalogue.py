@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rankloop.data.layout import Layout
-from rankloop.data.store import WHOLE
+from rankloop.data.store.entries import WHOLE
 from rankloop.errors import DataError
 
 _LETOR = "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from rankloop.data import svmlight
-from rankloop.data.arrays import SplitSummary, SplitWriter
 from rankloop.data.catalogue import Published, differences, require_splits
 from rankloop.data.layout import Layout
-from rankloop.data.store import Entry, Meta, Slot, fingerprint, obtain
-from rankloop.data.svmlight import Block
+from rankloop.data.store.arrays import SplitSummary, SplitWriter
+from rankloop.data.store.entries import Entry, Meta, Slot, fingerprint, obtain
+from rankloop.data.svmlight import reader as svmlight
+from rankloop.data.svmlight.reader import Block
 from rankloop.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloop.data.store import WHOLE
+from rankloop.data.store.entries import WHOLE
 from rankloop.errors import DataError
 
 _SPELLINGS = {

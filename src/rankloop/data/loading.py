@@ -16,8 +16,8 @@ from rankloop.data.catalogue import CATALOGUE
 from rankloop.data.collection import Collection
 from rankloop.data.importing import Progress, import_files, make_world, signature
 from rankloop.data.layout import find_layout
-from rankloop.data.reports import Listed, Report, line, report
-from rankloop.data.store import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, versions
+from rankloop.data.store.entries import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, versions
+from rankloop.data.store.reports import Listed, Report, line, report
 from rankloop.errors import DataError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.scanner import PADDING
+from rankloop.data.svmlight.scanner import PADDING
 from rankloop.errors import DataError
 
 LONGEST_LINE = 64 << 20  # bytes

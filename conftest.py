@@ -13,7 +13,7 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(home() / "compiled"))
 os.environ["RANKLOOP_HOME"] = os.environ.get("RANKLOOP_TEST_HOME") or tempfile.mkdtemp(prefix="rankloop-test-")
 os.environ["RANKLOOP_TEST_HOME"] = os.environ["RANKLOOP_HOME"]  # workers started by pytest-xdist share it
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+SHARED = Path(__file__).parents[1] / "shared" / "data"
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rankloop.data.arrays import SplitSummary, SplitWriter, open_split
 from rankloop.data.collection import Collection
-from rankloop.data.locks import locked
+from rankloop.data.store.arrays import SplitSummary, SplitWriter, open_split
+from rankloop.data.store.locks import locked
 from rankloop.errors import DataError
 from rankloop.home import home
 

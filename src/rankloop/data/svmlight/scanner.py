@@ -2,7 +2,7 @@
 
 The scanner takes eight digits at a time from one 64-bit word, so that the length of a number costs
 no mispredicted branch. It never judges: a line that it cannot read as it is (an odd number, an
-error, a duplicate feature) is handed to `rankloop.data.grammar`, which either reads it slowly or
+error, a duplicate feature) is handed to `rankloop.data.svmlight.grammar`, which either reads it slowly or
 says what is wrong.
 """
 
@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from rankloop.data.collection import MAX_GRADE
-from rankloop.data.decimals import to_float
+from rankloop.data.svmlight.decimals import to_float
 from rankloop.kernels import kernel
 
 PADDING = 16  # bytes behind the text that a word may reach into

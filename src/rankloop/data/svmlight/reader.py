@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.chunks import Chunk, Progress, chunks
 from rankloop.data.collection import Split
-from rankloop.data.grammar import MAX_FEATURE, Place, read_line
 from rankloop.data.normalise import normalise_into
-from rankloop.data.scanner import (
+from rankloop.data.svmlight.chunks import Chunk, Progress, chunks
+from rankloop.data.svmlight.grammar import MAX_FEATURE, Place, read_line
+from rankloop.data.svmlight.scanner import (
     AT,
     FINISHED,
     LINE,
@@ -31,7 +31,7 @@ from rankloop.data.scanner import (
     WIDEST,
     scan,
 )
-from rankloop.data.seen import SeenQueries
+from rankloop.data.svmlight.seen import SeenQueries
 from rankloop.errors import DataError
 from rankloop.kernels import kernel
 

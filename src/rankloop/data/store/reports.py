@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from rankloop.data.arrays import open_split
-from rankloop.data.store import Entry
+from rankloop.data.store.arrays import open_split
+from rankloop.data.store.entries import Entry
 
 
 class SplitReport(msgspec.Struct, frozen=True):
