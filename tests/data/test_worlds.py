@@ -15,7 +15,8 @@ from scipy.optimize import minimize
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from rankloop.data.collection import Split
-from rankloop.data.worlds import SPLITS, WORLDS, World
+from rankloop.data.worlds import WORLDS, World
+from rankloop.data.worlds.world import SPLITS
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.metrics import dcg, gains, ideal_dcg, mean_ndcg
 

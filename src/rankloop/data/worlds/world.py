@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.world_features import (
+from rankloop.data.worlds.features import (
     CAUSE,
     FIELDS,
     FeaturePlan,
@@ -22,7 +22,7 @@ from rankloop.data.world_features import (
     draw_causes,
     min_max,
 )
-from rankloop.data.world_plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
+from rankloop.data.worlds.plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
 from rankloop.errors import DataError, SettingsError
 
 Block = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.uint8]]

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from rankloop.data.world_features import CAUSES, FIELDS, Feature, FeaturePlan, Gate, Kind
+from rankloop.data.worlds.features import CAUSES, FIELDS, Feature, FeaturePlan, Gate, Kind
 
 _ANCHOR, _TITLE, _URL = 1, 2, 3
 _FIELD_GATE = {"body": 0, "anchor": _ANCHOR, "title": _TITLE, "url": _URL, "whole": 0}
