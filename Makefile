@@ -34,7 +34,7 @@ lint: $(VENV)/.installed-dev       ## ruff and mypy
 	@$(BIN)/mypy
 
 bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in one run
-	@$(BIN)/rankloop bench
+	@$(BIN)/rankloop bench --out docs/benchmarks.md
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build

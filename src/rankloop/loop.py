@@ -130,7 +130,7 @@ def note_impression(record, row, grades, clicks, ideal, discount):
     gained, clicked = 0.0, 0
     for t in range(grades.size):
         if t < discount.size:
-            gained += (2.0 ** grades[t] - 1.0) * discount[t]
+            gained += ((1 << grades[t]) - 1) * discount[t]
         clicked += clicks[t] > 0.0
     record.ndcg[row] = gained / ideal if ideal > 0.0 else 0.0
     record.clicks[row] = clicked

@@ -1,4 +1,4 @@
-"""Synthetic worlds in the shape of published collections: what they are (`world`), made of (`features`), laid out as (`plans`)."""
+"""Synthetic worlds in the shape of published collections: how they are drawn, their features, their feature plans."""
 
 from rankloop.data.worlds.world import WORLDS, World
 
