@@ -1,0 +1,226 @@
+"""What a finished run leaves in a results folder, and how it is read back.
+
+    FOLDER/study.toml            the study as it was run
+    FOLDER/runs/<key>.parquet    one row per finished run; the key is a hash of what determines it
+    FOLDER/results.parquet       one row per run of the study, with its place in it; made from the above
+    FOLDER/curves.parquet        one row per run and evaluation point
+
+A record appears by renaming a finished file, so whatever kills a process costs only the runs in flight.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rankloop import __version__
+from rankloop.errors import DataError
+from rankloop.run import Run
+from rankloop.studies.specification import Cell, Study
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("online_ndcg", pa.float64()),
+        ("offline_ndcg", pa.float64()),
+        ("gradient_variance", pa.float64()),
+        ("clicks_per_page", pa.float64()),
+        ("offline_at", pa.list_(pa.int64())),
+        ("offline_curve", pa.list_(pa.float64())),
+        ("online_curve", pa.list_(pa.float64())),
+        ("weights", pa.list_(pa.float64())),
+        ("learning_seconds", pa.float64()),
+        ("evaluation_seconds", pa.float64()),
+        ("settings", pa.string()),
+        ("manifest", pa.string()),
+    ]
+)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A finished run and its place in the study.
+
+    `offline_curve` is nDCG@10 on the test split at impressions `offline_at`; `online_curve` the mean nDCG@10 of the pages
+    shown in each interval between two of them.
+    """
+
+    key: str
+    grid: str
+    collection: str
+    stands_for: str | None
+    is_published: bool
+    fold: int | None
+    user: str
+    learner: str
+    label: str
+    seed: int
+    impressions: int
+    online_ndcg: float
+    offline_ndcg: float
+    gradient_variance: float
+    clicks_per_page: float
+    offline_at: list[int]
+    offline_curve: list[float]
+    online_curve: list[float]
+    weights: list[float]
+    learning_seconds: float
+    evaluation_seconds: float
+    settings: dict[str, Any]
+    manifest: dict[str, Any]
+
+    @property
+    def learning_speed(self) -> float:
+        """The mean of the offline curve: the spec's measure of how fast a method learns."""
+        return float(np.mean(self.offline_curve))
+
+
+class Results:
+    """The finished runs of a study, to be asked for by their place in it."""
+
+    def __init__(self, study: Study, records: Sequence[Record]) -> None:
+        self.study = study
+        self.records = list(records)
+
+    def select(self, **place: Any) -> list[Record]:
+        """The records with these values (`grid=`, `collection=`, `user=`, `label=`, `learner=`, …), by seed."""
+        chosen = [
+            record for record in self.records if all(getattr(record, name) == value for name, value in place.items())
+        ]
+        return sorted(chosen, key=lambda record: record.seed)
+
+    def values(self, name: str, **place: Any) -> list[Any]:
+        """One field of the selected records, by seed."""
+        return [getattr(record, name) for record in self.select(**place)]
+
+    def axis(self, name: str, **place: Any) -> list[Any]:
+        """The different values of a field among the selected records, in the order of the study."""
+        return list(
+            dict.fromkeys(
+                getattr(record, name)
+                for record in self.records
+                if all(getattr(record, other) == value for other, value in place.items())
+            )
+        )
+
+
+def key_of(cell: Cell, content_hash: str) -> str:
+    """The name of a run's record: a hash of everything that determines its result."""
+    determined = {"rankloop": __version__} | cell.settings(content_hash)
+    return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def write_record(folder: Path, key: str, run: Run) -> Path:
+    """One finished run as one file, whole or not at all."""
+    at = run.offline_curve[:, 0].astype(int).tolist()
+    table = pa.Table.from_pylist(
+        [
+            {
+                "key": key,
+                "online_ndcg": run.online_ndcg,
+                "offline_ndcg": run.offline_ndcg,
+                "gradient_variance": run.gradient_variance,
+                "clicks_per_page": float(run.clicks.mean()),
+                "offline_at": at,
+                "offline_curve": run.offline_curve[:, 1].tolist(),
+                "online_curve": [float(run.online_curve[a:b].mean()) for a, b in zip(at, at[1:], strict=False)],
+                "weights": run.weights.tolist(),
+                "learning_seconds": run.seconds["learning"],
+                "evaluation_seconds": run.seconds["evaluation"],
+                "settings": json.dumps(run.settings, sort_keys=True),
+                "manifest": json.dumps(run.manifest, sort_keys=True),
+            }
+        ],
+        schema=SCHEMA,
+    )
+    path = record_path(folder, key)
+    write_table(table, path)
+    return path
+
+
+def record_path(folder: Path, key: str) -> Path:
+    """Where a run's record lies."""
+    return folder / "runs" / f"{key}.parquet"
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """A Parquet file that appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        pq.write_table(table, partial)
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record]:
+    """The records of those cells (with their keys) that are finished, in the order of the cells."""
+    rows: dict[str, dict[str, Any]] = {}
+    found = []
+    for cell, key in cells:
+        if key not in rows:
+            row = _read_row(record_path(folder, key))
+            if row is None:
+                continue
+            rows[key] = row
+        found.append(_record(cell, rows[key]))
+    return found
+
+
+def _read_row(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        row = pq.read_table(path, schema=SCHEMA).to_pylist()[0]
+    except (OSError, pa.ArrowException, IndexError) as error:
+        raise DataError(
+            f"{path} is not a record of a run, or is damaged ({error}); delete it to run it again"
+        ) from None
+    return row | {"settings": json.loads(row["settings"]), "manifest": json.loads(row["manifest"])}
+
+
+def _record(cell: Cell, row: dict[str, Any]) -> Record:
+    return Record(
+        grid=cell.grid,
+        collection=cell.source.name,
+        stands_for=cell.source.stands_for,
+        is_published=cell.source.is_published,
+        fold=cell.fold,
+        user=cell.user.name,
+        learner=cell.learner.name,
+        label=cell.label,
+        seed=cell.seed,
+        impressions=cell.impressions,
+        **row,
+    )
+
+
+def write_summary(folder: Path, results: Results) -> None:
+    """`results.parquet` and `curves.parquet`: the study as two tables for pandas, polars and DuckDB."""
+    plain = [msgspec.to_builtins(record) for record in results.records]
+    if not plain:
+        return
+    summary = [
+        {name: value for name, value in row.items() if name not in ("offline_at", "offline_curve", "online_curve")}
+        | {"settings": json.dumps(row["settings"]), "manifest": json.dumps(row["manifest"])}
+        for row in plain
+    ]
+    curves = [
+        {name: row[name] for name in ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")}
+        | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
+        for row in plain
+        for at, offline, online in zip(
+            row["offline_at"], row["offline_curve"], [None, *row["online_curve"]], strict=True
+        )
+    ]
+    write_table(pa.Table.from_pylist(summary), folder / "results.parquet")
+    if curves:
+        write_table(pa.Table.from_pylist(curves), folder / "curves.parquet")

@@ -1,0 +1,275 @@
+"""A study is data: a TOML file that says which learners meet which users on which collections, and how often.
+
+A file has defaults at the top and one or more grids; a grid may change any default. A run is a cell of a grid: one
+collection and fold, one user, one learner, one seed. Repeats are spread evenly over the folds, and the methods of a
+study share seeds, and so the sequence of queries: paired tests are honest.
+"""
+
+import tomllib
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankloop import users
+from rankloop.data.worlds import WORLDS
+from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
+from rankloop.settings import require_whole_number
+from rankloop.users import PositionBased
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A collection of a study, and what is particular to it.
+
+    Attributes:
+        data: a synthetic world, an imported name or a path.
+        label: its name in tables and figures.
+        scale: the size of a synthetic world.
+        folds: the folds that repeats are spread over; None: the collection's only or first one.
+        stands_for: the published collection whose numbers are printed beside ours, if this is the real one, or whose
+            place a synthetic world takes until `--data ID=PATH` brings the real one.
+        settings: learner settings on this collection, by method: `{ROLTR = {learning_rate = 0.005}}`.
+    """
+
+    data: str
+    label: str = ""
+    scale: float = 1.0
+    folds: tuple[int, ...] | None = None
+    stands_for: str | None = None
+    settings: dict[str, dict[str, Any]] = {}
+
+    @property
+    def name(self) -> str:
+        """The label, or what names the data."""
+        return self.label or Path(self.data).name
+
+    @property
+    def is_published(self) -> bool:
+        """Whether this is the real collection whose numbers were published."""
+        return self.stands_for is not None and self.data not in WORLDS
+
+
+# The paper's three collections, each played by a synthetic world until the real one is given.
+SOURCES = {
+    "mslr": Source(data="mslr-like", label="MSLR10K", folds=(1, 2, 3, 4, 5), stands_for="mslr-web10k"),
+    "yahoo": Source(
+        data="yahoo-like",
+        label="Yahoo!",
+        stands_for="yahoo-set1",
+        settings={"ROLTR": {"learning_rate": 0.005}, "MDPRank": {"learning_rate": 0.005}},
+    ),
+    "istella": Source(data="istella-like", label="Istella", stands_for="istella"),
+}
+
+
+class Grid(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Learners × users × collections × repeats. What is None is the study's own."""
+
+    name: str
+    title: str = ""
+    learners: tuple[dict[str, Any], ...]
+    users: tuple[str | dict[str, Any], ...] | None = None
+    collections: tuple[str | dict[str, Any], ...] | None = None
+    impressions: int | None = None
+    repeats: int | None = None
+    evaluate_every: int | None = None
+    gradient_variance: bool = False
+
+
+class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A whole study: defaults, and the grids that it consists of; `include` takes in the grids of other studies."""
+
+    name: str
+    title: str = ""
+    question: str = ""
+    include: tuple[str, ...] = ()
+    seed: int = 1
+    impressions: int = 100_000
+    repeats: int = 15
+    evaluate_every: int = 1000
+    page_size: int = 10
+    users: tuple[str | dict[str, Any], ...] = ("perfect", "noisy")
+    collections: tuple[str | dict[str, Any], ...] = ("mslr",)
+    grids: tuple[Grid, ...] = ()
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One run, and where it stands in the study."""
+
+    grid: str
+    source: Source
+    fold: int | None
+    user: PositionBased
+    label: str
+    learner: Any
+    seed: int
+    impressions: int
+    evaluate_every: int
+    page_size: int
+    gradient_variance: bool
+
+    def on(self, grades: int) -> "Cell":
+        """The same cell on labels with so many grades: a user of the literature has a table for each kind."""
+        if self.user != users.by_name(self.user.name if self.user.name in users.ATTRACTIONS else "noisy"):
+            return self
+        return msgspec.structs.replace(self, user=users.by_name(self.user.name, grades))
+
+    def settings(self, content_hash: str) -> dict[str, Any]:
+        """What determines the run's result, and nothing else: its record is keyed by this."""
+        return {
+            "learner": to_settings(self.learner),
+            "user": msgspec.to_builtins(self.user),
+            "data": content_hash,
+            "seed": self.seed,
+            "impressions": self.impressions,
+            "evaluate_every": self.evaluate_every,
+            "page_size": self.page_size,
+            "gradient_variance": self.gradient_variance,
+        }
+
+
+def names() -> list[str]:
+    """The studies that come with the package."""
+    return sorted(path.name.removesuffix(".toml") for path in _library() if path.name.endswith(".toml"))
+
+
+def text_of(name: str) -> str:
+    """The TOML text of a study that comes with the package."""
+    if name not in names():
+        raise SettingsError(f"no study is called {name!r}; there are {', '.join(names())}, or give a .toml file")
+    return (resources.files("rankloop.studies") / "library" / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load_study(name_or_path: str) -> Study:
+    """A study by name, or from a file of the user's; checked, with its includes taken in."""
+    path = Path(name_or_path)
+    if path.suffix == ".toml":
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(f"cannot read the study {path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise SettingsError(f"the study {path} is not UTF-8 text") from None
+    else:
+        text = text_of(name_or_path)
+    return parse(text, str(name_or_path))
+
+
+def parse(text: str, where: str) -> Study:
+    """A study from TOML text; what is wrong is told with the key, the value and what is allowed."""
+    try:
+        study = msgspec.convert(tomllib.loads(text), Study)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{where}: not TOML: {error}") from None
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}: {error}") from None
+    grids = list(study.grids)
+    for included in study.include:
+        other = load_study(included)
+        grids += [_with_defaults(grid, other) for grid in other.grids]
+    study = msgspec.structs.replace(study, include=(), grids=tuple(grids))
+    cells(study)  # every rule is checked before anything runs
+    return study
+
+
+def _with_defaults(grid: Grid, study: Study) -> Grid:
+    """An included grid carries its own study's defaults along."""
+    inherited = {
+        name: getattr(study, name)
+        for name in ("users", "collections", "impressions", "repeats", "evaluate_every")
+        if getattr(grid, name) is None
+    }
+    return msgspec.structs.replace(grid, **inherited)
+
+
+def cells(study: Study) -> list[Cell]:
+    """Every run of the study, in the order of the file; the same run in two grids appears in both."""
+    where = f"study {study.name}"
+    if not study.grids:
+        raise SettingsError(f"{where}: grids must not be empty; a study needs at least one [[grids]]")
+    grid_names = [grid.name for grid in study.grids]
+    if len(set(grid_names)) != len(grid_names):
+        raise SettingsError(f"{where}: every grid needs a name of its own; got {', '.join(grid_names)}")
+    return [cell for grid in study.grids for cell in _cells(study, grid, f"{where}, grid {grid.name}")]
+
+
+def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
+    impressions = _chosen(where, "impressions", grid.impressions, study.impressions)
+    repeats = _chosen(where, "repeats", grid.repeats, study.repeats)
+    evaluate_every = _chosen(where, "evaluate_every", grid.evaluate_every, study.evaluate_every)
+    require_whole_number(where, "seed", study.seed)
+    require_whole_number(where, "page_size", study.page_size, at_least=1)
+    chosen_users = study.users if grid.users is None else grid.users
+    collections = study.collections if grid.collections is None else grid.collections
+    for axis, values in (("learners", grid.learners), ("users", chosen_users), ("collections", collections)):
+        if not values:
+            raise SettingsError(f"{where}: {axis} must not be empty")
+    for source in (source_of(value, where) for value in collections):
+        for told in chosen_users:
+            for settings in grid.learners:
+                label, learner = _learner(settings, source, where)
+                for repeat in range(repeats):
+                    yield Cell(
+                        grid=grid.name,
+                        source=source,
+                        fold=source.folds[repeat % len(source.folds)] if source.folds else None,
+                        user=_user(told, where),
+                        label=label,
+                        learner=learner,
+                        seed=study.seed + repeat,
+                        impressions=impressions,
+                        evaluate_every=evaluate_every,
+                        page_size=study.page_size,
+                        gradient_variance=grid.gradient_variance,
+                    )
+
+
+def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
+    """A collection as a study names it: one of the paper's, a table, or anything that can be loaded."""
+    if isinstance(value, Source):
+        return value
+    if isinstance(value, str):
+        return SOURCES.get(value) or Source(data=value)
+    try:
+        source = msgspec.convert(value, Source)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}: collections: {error}") from None
+    if source.folds == ():
+        raise SettingsError(f"{where}: folds of {source.name} must not be empty")
+    return source
+
+
+def _user(told: str | dict[str, Any], where: str) -> PositionBased:
+    if isinstance(told, str):
+        if told not in users.ATTRACTIONS:
+            raise SettingsError(f"{where}: users must be of {', '.join(users.ATTRACTIONS)}; got {told!r}")
+        return users.by_name(told)
+    try:
+        return msgspec.convert({"kind": "position_based"} | told, PositionBased)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{where}: users: {error}") from None
+
+
+def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str, Learner]:
+    plain = dict(settings)
+    label = plain.pop("label", None)
+    name = plain.get("learner")
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}")
+    particular = {key: value for key, value in source.settings.get(name, {}).items() if key not in plain}
+    try:
+        return str(label or name), from_settings(plain | particular)
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from None
+
+
+def _chosen(where: str, name: str, own: int | None, default: int) -> int:
+    at_least = 0 if name == "evaluate_every" else 1
+    return require_whole_number(where, name, default if own is None else own, at_least=at_least)
+
+
+def _library() -> list[Any]:
+    return list((resources.files("rankloop.studies") / "library").iterdir())
