@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,8 @@ SCHEMA = pa.schema(
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run and its place in the study.
 
-    `offline_curve` is nDCG@10 on the test split at impressions `offline_at`; `online_curve` the mean nDCG@10 of the pages
-    shown in each interval between two of them.
+    `offline_curve` is nDCG@10 on the test split at impressions `offline_at`; `online_curve` the mean nDCG@10 of the
+    pages shown in each interval between two of them.
     """
 
     key: str
@@ -129,7 +130,7 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
                 "clicks_per_page": float(run.clicks.mean()),
                 "offline_at": at,
                 "offline_curve": run.offline_curve[:, 1].tolist(),
-                "online_curve": [float(run.online_curve[a:b].mean()) for a, b in zip(at, at[1:], strict=False)],
+                "online_curve": [float(run.online_curve[a:b].mean()) for a, b in pairwise(at)],
                 "weights": run.weights.tolist(),
                 "learning_seconds": run.seconds["learning"],
                 "evaluation_seconds": run.seconds["evaluation"],
