@@ -1,77 +1,112 @@
-"""Pictures of results. One calm style, colours that survive colour blindness, intervals as bands."""
+"""Pictures of results. One calm style, colours that survive colour blindness, intervals as bands, names at the lines.
 
+`figures_for` looks at what a study varies and decides what is worth a picture, so that a study of one's own gets the
+same treatment as the paper's: learning curves always, the first 10,000 impressions where methods are compared, and the
+gradient's variance where it was recorded.
+"""
+
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.figure import Figure as Drawing
 
-from rankloop.studies.grid import Results
-from rankloop.studies.statistics import interval
+from rankloop.studies.coverage import Coverage
+from rankloop.studies.drawing import calm, draw_curves, draw_variance, needs_log, save
+from rankloop.studies.records import Results
 
-# Okabe and Ito's palette; ROLTR, the subject, gets the strongest colour.
-COLOURS = {
-    "ROLTR": "#D55E00",
-    "PDGD": "#0072B2",
-    "COLTR": "#009E73",
-    "PMGD": "#CC79A7",
-    "DBGD": "#E69F00",
-    "MDPRank": "#555555",
-}
+EARLY = 10_000  # impressions: the paper's closer look at the beginning
 
 
-def learning_curves(results: Results, path: Path) -> Path:
-    """Offline nDCG@10 over impressions, one panel per user, bands are 95 % intervals over repeats."""
-    grid = results.grid
-    figure, axes = plt.subplots(1, len(grid.users), figsize=(5.2 * len(grid.users), 4.0), sharey=True, squeeze=False)
-    for axis, user in zip(axes[0], grid.users, strict=True):
-        for learner in grid.learners:
-            _curve(axis, results, learner.name, user)
-        axis.set_title(f"{user} clicks", fontsize=11)
-        axis.set_xlabel("impressions")
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
-        axis.set_xlim(0, grid.impressions)
-        axis.grid(alpha=0.25, linewidth=0.6)
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0, 0].set_ylabel("nDCG@10 on held-out queries")
-    _label_lines(axes[0, -1], results)
-    repeats = "1 repeat" if grid.repeats == 1 else f"mean of {grid.repeats} repeats, 95 % intervals"
-    figure.suptitle(f"Learning from clicks on {grid.data}: {repeats}", fontsize=11, x=0.06, ha="left")
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
-    plt.close(figure)
-    return path
+class Figure(NamedTuple):
+    """A picture that a study deserves, not yet drawn. `path` is where `write` puts the SVG, below a report's folder."""
+
+    name: str
+    grid: str
+    title: str
+    caption: str
+    draw: Callable[[], Drawing]
+
+    @property
+    def path(self) -> str:
+        """The SVG, relative to the report."""
+        return f"figures/{self.name}.svg"
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Draw it into `folder/figures` as PNG and SVG."""
+        with calm():
+            drawing = self.draw()
+            png = save(drawing, folder / f"figures/{self.name}.png")
+            return png, save(drawing, folder / self.path)
 
 
-def _curve(axis: Axes, results: Results, learner: str, user: str) -> None:
-    curves = np.array([run.offline_curve for run in results.of(learner, user)])
-    at, values = curves[0, :, 0], curves[:, :, 1]
-    mean = values.mean(axis=0)
-    style = "--" if learner == "MDPRank" else "-"
-    colour = COLOURS.get(learner, "#000000")
-    axis.plot(at, mean, style, color=colour, linewidth=1.8, label=learner)
-    if len(values) > 1:
-        half = np.array([interval(column).half_width for column in values.T])
-        axis.fill_between(at, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
+def figures_for(results: Results) -> list[Figure]:
+    """What is worth a picture in these results, in the order of the study; grids with the same runs appear once."""
+    coverage = Coverage(results)
+    slugs = _slugs(list(coverage.distinct_grids()))
+    return [figure for grid, slug in slugs.items() for figure in _figures_of(coverage, grid, slug)]
 
 
-def _label_lines(axis: Axes, results: Results) -> None:
-    """Names at the lines' right ends, pushed apart where they would overlap: no legend to look up."""
-    ends = sorted(
-        (float(np.asarray(line.get_ydata())[-1]), str(line.get_label()), line.get_color()) for line in axis.lines
+def learning_curves(results: Results, grid: str, path: Path) -> Path:
+    """Offline nDCG@10 over impressions, one row per collection, one column per user; bands are 95 % intervals."""
+    with calm():
+        return save(draw_curves(Coverage(results), grid), path)
+
+
+def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
+    records = coverage.results.select(grid=grid)
+    title = coverage.grid(grid).title or grid
+    made = []
+    if any(len(record.offline_at) > 1 for record in records):
+        caption = _caption(coverage, grid)
+        made.append(Figure(f"{slug}-curves", grid, title, caption, lambda: draw_curves(coverage, grid)))
+    last = max(record.impressions for record in records)
+    early = [at for at in records[0].offline_at if at <= EARLY]
+    if coverage.compares_methods(grid) and last > EARLY and len(early) > 2:
+        told, caption = f"{title}: the first {EARLY:,}", _caption(coverage, grid, EARLY)
+        made.append(Figure(f"{slug}-early", grid, told, caption, lambda: draw_curves(coverage, grid, EARLY)))
+    if any(np.isfinite(record.gradient_variance) for record in records):
+        told, caption = f"{title}: variance of the gradient", _variance_caption(coverage, grid)
+        made.append(Figure(f"{slug}-variance", grid, told, caption, lambda: draw_variance(coverage, grid)))
+    return made
+
+
+def _slugs(grids: Sequence[str]) -> dict[str, str]:
+    """File names for grids, whose own names may hold anything."""
+    made: dict[str, str] = {}
+    for number, grid in enumerate(grids):
+        slug = re.sub(r"[^a-z0-9]+", "-", grid.lower()).strip("-") or "grid"
+        made[grid] = f"{slug}-{number}" if slug in made.values() else slug
+    return made
+
+
+def _caption(coverage: Coverage, grid: str, until: int | None = None) -> str:
+    impressions = until or max(record.impressions for record in coverage.results.select(grid=grid))
+    collections = coverage.collections(grid)
+    parts = [
+        f"Offline nDCG@10 on held-out queries of {_listed(collections)} over the first {impressions:,} impressions"
+        if until
+        else f"Offline nDCG@10 on held-out queries of {_listed(collections)} over {impressions:,} impressions",
+        f"with {_listed(coverage.users(grid))} clicks",
+    ]
+    told = f"{', '.join(parts)}. Lines are means over runs ({coverage.of_grid(grid)})"
+    several = any(coverage.wanted[place] > 1 for place in coverage.wanted if place[0] == grid)
+    told += ", bands their 95 % t-intervals." if several else "."
+    if any(coverage.learner(grid, label) == "MDPRank" for label in coverage.labels(grid)):
+        told += " MDPRank (dashed) learns from the true grades: a skyline."
+    return told
+
+
+def _variance_caption(coverage: Coverage, grid: str) -> str:
+    shape = "points (logarithmic scale)" if needs_log(coverage, grid) else "bars"
+    return (
+        "The variance of the policy gradient over the ranks of a page (the trace of its covariance), averaged over "
+        f"impressions, on {_listed(coverage.collections(grid))}: {shape} are means over runs "
+        f"({coverage.of_grid(grid)}), whiskers 95 % t-intervals."
     )
-    low, high = axis.get_ylim()
-    gap, previous = (high - low) * 0.055, -np.inf
-    for value, name, colour in ends:
-        previous = max(value, previous + gap)
-        label = f"{name} (true grades)" if name == "MDPRank" else name
-        axis.annotate(
-            label, (1.02, previous), xycoords=("axes fraction", "data"),
-            color=colour, fontsize=9, va="center", annotation_clip=False,
-        )  # fmt: skip
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

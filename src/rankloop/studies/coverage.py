@@ -1,0 +1,110 @@
+"""What a study asked for and what has been run of it: tables and figures say so instead of hiding what is missing."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rankloop.learners import LEARNERS
+from rankloop.studies.records import Record, Results
+from rankloop.studies.specification import Grid, cells
+
+Place = tuple[str, str, str, str]
+"""Grid, collection, user and label: the runs there differ by seed and fold alone."""
+
+
+class Coverage:
+    """The runs of a study by place, with how many were asked for, in the order of the study file."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.wanted: Counter[Place] = Counter(
+            (cell.grid, cell.source.name, cell.user.name, cell.label) for cell in cells(results.study)
+        )
+        self._finished: dict[Place, list[Record]] = {}
+        for record in sorted(results.records, key=lambda record: record.seed):
+            place = (record.grid, record.collection, record.user, record.label)
+            self._finished.setdefault(place, []).append(record)
+
+    def runs(self, grid: str, collection: str, user: str, label: str) -> list[Record]:
+        """The finished runs at a place, by seed."""
+        return self._finished.get((grid, collection, user, label), [])
+
+    def collections(self, grid: str) -> list[str]:
+        """The collections that a grid has runs on."""
+        return self._axis(grid, 1)
+
+    def users(self, grid: str) -> list[str]:
+        """The users that a grid has runs with."""
+        return self._axis(grid, 2)
+
+    def labels(self, grid: str) -> list[str]:
+        """The learners that a grid has runs of, by label."""
+        return self._axis(grid, 3)
+
+    def absent(self, grid: str) -> list[str]:
+        """Collections, users and learners that the grid asks for and that nothing has been run of."""
+        asked = {index: dict.fromkeys(place[index] for place in self.wanted if place[0] == grid) for index in (1, 2, 3)}
+        return [name for index, names in asked.items() for name in names if name not in self._axis(grid, index)]
+
+    def _axis(self, grid: str, index: int) -> list[str]:
+        found = (place for place in self.wanted if place[0] == grid and place in self._finished)
+        return list(dict.fromkeys(place[index] for place in found))
+
+    def learner(self, grid: str, label: str) -> str:
+        """The method behind a label."""
+        return str(self.settings(grid, label)["learner"])
+
+    def settings(self, grid: str, label: str) -> dict[str, object]:
+        """A learner as the study file describes it."""
+        return next(one for one in self.grid(grid).learners if str(one.get("label") or one["learner"]) == label)
+
+    def grid(self, name: str) -> Grid:
+        """A grid of the study."""
+        return next(grid for grid in self.results.study.grids if grid.name == name)
+
+    def told(self, runs: Sequence[Record], *place: str) -> str:
+        """How many runs there are, and of how many: `15 runs`, `3 of 15 runs`."""
+        wanted = self.wanted[place[0], place[1], place[2], place[3]]
+        return count(len(runs)) if len(runs) == wanted else f"{len(runs)} of {count(wanted)}"
+
+    def of_grid(self, grid: str) -> str:
+        """How many runs stand behind each number of a grid, in words."""
+        places = [place for place in self.wanted if place[0] == grid]
+        wanted = sum(self.wanted[place] for place in places)
+        finished = sum(len(self.runs(*place)) for place in places)
+        each = sorted({self.wanted[place] for place in places})
+        if finished == wanted:
+            return f"{' or '.join(map(str, each))} {'run' if each == [1] else 'runs'} each"
+        return f"{finished:,} of {count(wanted)} finished"
+
+    def distinct_grids(self) -> dict[str, list[str]]:
+        """Grids with finished runs, each with the later ones that consist of the very same runs."""
+        first: dict[frozenset[str], str] = {}
+        shared: dict[str, list[str]] = {}
+        for grid in self.results.study.grids:
+            keys = frozenset(record.key for record in self.results.records if record.grid == grid.name)
+            if not keys:
+                continue
+            if keys in first:
+                shared[first[keys]].append(grid.name)
+            else:
+                first[keys] = grid.name
+                shared[grid.name] = []
+        return shared
+
+    def compares_methods(self, grid: str) -> bool:
+        """Whether different methods meet in a grid, as opposed to settings of one."""
+        return len({self.learner(grid, label) for label in self.labels(grid)}) > 1
+
+
+def count(runs: int) -> str:
+    """A number of runs in words.
+
+    >>> count(1), count(1500)
+    ('1 run', '1,500 runs')
+    """
+    return f"{runs:,} run" if runs == 1 else f"{runs:,} runs"
+
+
+def learns_from_clicks(learner: str) -> bool:
+    """False for skylines and reference lines, which are shown but do not compete."""
+    return getattr(LEARNERS.get(learner), "learns_from", "clicks") == "clicks"
