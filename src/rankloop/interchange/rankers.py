@@ -1,0 +1,215 @@
+"""A learned ranker as one JSON document: weights, the features that they belong to, and how they were learned.
+
+    {"format": "rankloop-ranker", "version": 1, "kind": "linear", "features": 2,
+     "feature_names": ["f1", "f2"], "weights": [0.25, -1.5],
+     "learned": {"settings": {…}, "manifest": {…}}}
+
+Weights are written with as many digits as identify a double, and come back to the bit.
+"""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import DataError
+from rankloop.interchange.writing import write_text
+from rankloop.learners import Learner, to_settings
+from rankloop.run import Run
+from rankloop.settings import settle
+
+FORMAT = "rankloop-ranker"
+VERSION = 1
+_LEARNED = ("settings", "manifest")
+
+
+class Ranker(msgspec.Struct, frozen=True, kw_only=True):
+    """A linear ranker that has been learned.
+
+    Attributes:
+        weights: one per feature.
+        feature_names: what the weights belong to, in the same order; f1, f2, … where nobody has named them.
+        settings: how it was learned: learner, user, data, impressions, seed, as far as known.
+        manifest: where: versions and processor.
+
+    >>> Ranker(weights=(0.5, -1.0)).feature_names
+    ('f1', 'f2')
+    """
+
+    weights: tuple[float, ...]
+    feature_names: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}
+    manifest: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        weights = _numbers(self.weights)
+        names = tuple(self.feature_names) or tuple(f"f{j + 1}" for j in range(len(weights)))
+        if len(names) != len(weights):
+            raise DataError(f"a ranker needs one feature name per weight; got {len(names)} for {len(weights)} weights")
+        for name in names:
+            if not isinstance(name, str):
+                raise DataError(f"a ranker's feature names must be text; got {name!r}")
+        settle(
+            self,
+            weights=weights,
+            feature_names=names,
+            settings=_plain(self.settings),
+            manifest=_plain(self.manifest),
+        )
+
+    @classmethod
+    def of(cls, run: Run, feature_names: Iterable[str] = ()) -> "Ranker":
+        """The ranker that a run ended with, and how it was learned.
+
+        >>> import rankloop as rl
+        >>> data = rl.load("tiny")
+        >>> run = rl.simulate(rl.PDGD(), rl.users.noisy(), data, impressions=100, seed=1)
+        >>> Ranker.of(run, data.feature_names).settings["learner"]["learner"]
+        'PDGD'
+        """
+        return cls(
+            weights=tuple(run.weights.tolist()),
+            feature_names=tuple(feature_names),
+            settings=run.settings,
+            manifest=run.manifest,
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The weights, so that a ranker can stand wherever weights can: `rl.evaluate(ranker, data.test)`."""
+        return np.array(self.weights, dtype=np.float64 if dtype is None else dtype)
+
+    def scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """(candidates,), the scores of candidates X (candidates, features); the highest comes first."""
+        return np.asarray(X, dtype=np.float64) @ np.array(self.weights)
+
+
+def save_ranker(
+    path: str | os.PathLike[str],
+    weights: ArrayLike | Ranker | Run,
+    *,
+    feature_names: Iterable[str] = (),
+    learner: Learner | None = None,
+    manifest: Mapping[str, Any] | None = None,
+) -> Path:
+    """Write a ranker as JSON, whole or not at all.
+
+    Args:
+        path: the file to write.
+        weights: (features,) numbers, a `Ranker`, or a run, which also says how they were learned.
+        feature_names: one per weight, such as `data.feature_names`.
+        learner: the settings of the learner, where `weights` does not tell.
+        manifest: anything else to keep with it.
+    """
+    return write_text(path, [ranker_text(weights, feature_names=feature_names, learner=learner, manifest=manifest)])
+
+
+def ranker_text(
+    weights: ArrayLike | Ranker | Run,
+    *,
+    feature_names: Iterable[str] = (),
+    learner: Learner | None = None,
+    manifest: Mapping[str, Any] | None = None,
+) -> str:
+    """The JSON text that `save_ranker` writes."""
+    if isinstance(weights, Run):
+        weights = Ranker.of(weights)
+    ranker = weights if isinstance(weights, Ranker) else Ranker(weights=_numbers(weights))
+    ranker = Ranker(
+        weights=ranker.weights,
+        feature_names=tuple(feature_names) or ranker.feature_names,
+        settings=ranker.settings if learner is None else ranker.settings | {"learner": to_settings(learner)},
+        manifest=ranker.manifest if manifest is None else ranker.manifest | dict(manifest),
+    )
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": "linear",
+        "features": len(ranker.weights),
+        "feature_names": ranker.feature_names,
+        "weights": ranker.weights,
+        "learned": {"settings": ranker.settings, "manifest": ranker.manifest},
+    }
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load_ranker(path: str | os.PathLike[str]) -> Ranker:
+    """Read back what `save_ranker` wrote, every bit of it.
+
+    >>> import tempfile
+    >>> path = save_ranker(Path(tempfile.mkdtemp()) / "ranker.json", [0.1, -2.0])
+    >>> load_ranker(path).weights
+    (0.1, -2.0)
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, NaN or Infinity
+        raise DataError(f"{path} is not a ranker: not JSON ({error})") from None
+    try:
+        return _ranker(document)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def read_ranker(path: str | os.PathLike[str]) -> Ranker:
+    """The ranker in a file: exported JSON (`.json`), a record of a study (`.parquet`), else a saved run."""
+    suffix = Path(path).suffix
+    if suffix == ".json":
+        return load_ranker(path)
+    if suffix == ".parquet":
+        from rankloop.interchange.records import ranker_of_record  # Parquet is only needed here
+
+        return ranker_of_record(Path(path))
+    return Ranker.of(Run.load(path))
+
+
+def _ranker(document: Any) -> Ranker:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(f'not an exported ranker; it must be an object with "format": "{FORMAT}"')
+    if document.get("version") != VERSION:
+        raise DataError(f"ranker format version {document.get('version')!r}; this rankloop reads version {VERSION}")
+    if document.get("kind") != "linear":
+        raise DataError(f"kind of ranker must be 'linear'; got {document.get('kind')!r}")
+    weights, names = document.get("weights"), document.get("feature_names")
+    if not isinstance(weights, list) or not isinstance(names, list):
+        raise DataError("weights and feature_names must be lists")
+    if not (document.get("features") == len(weights) == len(names)):
+        raise DataError(
+            f"the counts do not agree: features says {document.get('features')!r}, "
+            f"and there are {len(weights)} weights and {len(names)} feature names"
+        )
+    learned = document.get("learned", {})
+    settings, manifest = (learned.get(name, {}) for name in _LEARNED) if isinstance(learned, dict) else (None, None)
+    if not isinstance(settings, dict) or not isinstance(manifest, dict):
+        raise DataError("learned must be an object with the objects settings and manifest")
+    return Ranker(weights=_numbers(weights), feature_names=tuple(names), settings=settings, manifest=manifest)
+
+
+def _numbers(weights: Any) -> tuple[float, ...]:
+    listed = weights.tolist() if isinstance(weights, np.ndarray) else weights
+    if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) == 0:
+        raise DataError(f"a ranker's weights must be a list of numbers, at least one; got {weights!r}")
+    for j, value in enumerate(listed):
+        is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        if not (is_number and math.isfinite(value)):
+            raise DataError(f"a ranker's weights must be finite numbers; number {j + 1} is {value!r}")
+    return tuple(float(value) for value in listed)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """A copy as it comes back from JSON, so that a ranker equals its export."""
+    try:
+        return json.loads(json.dumps(values, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a ranker's settings and manifest must be plain values that JSON can hold: {error}") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number there")
