@@ -22,7 +22,6 @@ from rankloop.errors import DataError
 from rankloop.interchange.writing import write_text
 from rankloop.learners import Learner, to_settings
 from rankloop.run import Run
-from rankloop.settings import settle
 
 FORMAT = "rankloop-ranker"
 VERSION = 1
@@ -55,13 +54,9 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         for name in names:
             if not isinstance(name, str):
                 raise DataError(f"a ranker's feature names must be text; got {name!r}")
-        settle(
-            self,
-            weights=weights,
-            feature_names=names,
-            settings=_plain(self.settings),
-            manifest=_plain(self.manifest),
-        )
+        settled = {"settings": _plain(self.settings), "manifest": _plain(self.manifest)}
+        for name, value in {"weights": weights, "feature_names": names, **settled}.items():
+            msgspec.structs.force_setattr(self, name, value)
 
     @classmethod
     def of(cls, run: Run, feature_names: Iterable[str] = ()) -> "Ranker":
