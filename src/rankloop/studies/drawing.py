@@ -12,7 +12,7 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from rankloop.errors import DataError
 from rankloop.studies.coverage import Coverage
@@ -85,6 +85,8 @@ def draw_curves(coverage: Coverage, grid: str, until: int | None = None) -> Draw
         for axis, some in zip(panels, ends, strict=True):
             _label_lines(axis, some)
         panels[0].set_ylabel("nDCG@10 on held-out queries")
+    for axis in axes[-1]:
+        axis.set_xlabel("impressions")
     title = coverage.grid(grid).title or grid
     _head(drawing, f"{title}: the first {until:,}" if until else title, coverage.of_grid(grid))
     return drawing
@@ -111,9 +113,10 @@ def _label_lines(axis: Axes, ends: Sequence[tuple[float, _Line]]) -> None:
     heights = _spread([height for height, _ in ordered], 0.068)
     for (height, line), shown in zip(ordered, heights, strict=True):
         axis.annotate(
-            line.name, (1.0, height), (1.035, shown), xycoords="axes fraction", textcoords="axes fraction",
+            line.name, (1.0, height), (1.06, shown), xycoords="axes fraction", textcoords="axes fraction",
             color=line.colour, fontsize=9, va="center", annotation_clip=False, parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 0},
+            arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 1.1, "linestyle": line.dash,
+                        "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)},
         )  # fmt: skip
 
 
@@ -160,6 +163,9 @@ def draw_variance(coverage: Coverage, grid: str) -> Drawing:
         panels[0].set_ylabel("gradient variance" + (" (log scale)" if log else ""))
         if log:
             panels[0].set_yscale("log")
+            panels[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            panels[0].yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+            panels[0].yaxis.set_minor_formatter(NullFormatter())
         else:
             panels[0].set_ylim(bottom=0)
     if len(users) > 1:
@@ -244,7 +250,7 @@ def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, 
 
 
 def _ordered(index: int, total: int) -> Any:
-    return matplotlib.colormaps["viridis"](0.86 * index / max(1, total - 1))
+    return matplotlib.colormaps["viridis"](0.78 * index / max(1, total - 1))
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -280,6 +286,5 @@ def _title(axis: Axes, *parts: str) -> None:
 def _impressions_axis(axis: Axes, runs: Sequence[Record], until: int | None) -> None:
     last = until or max((record.impressions for record in runs), default=1)
     axis.set_xlim(0, last)
-    axis.set_xlabel("impressions")
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:g} M" if last > 200_000 else f"{x:,.0f}"))
