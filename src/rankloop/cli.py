@@ -20,7 +20,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 data_app = typer.Typer(help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True)
+study_app = typer.Typer(help="Studies: those of the paper, and your own.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+app.add_typer(study_app, name="study")
 
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
 Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
@@ -28,43 +30,96 @@ Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the 
 
 @app.command()
 def run(
+    study: Annotated[str, typer.Argument(help="A study by name (rankloop study list), or a .toml file.")] = "quick",
     data: Annotated[
-        str, typer.Option(help="A synthetic world, a name from `rankloop data list`, or a path.")
-    ] = "mslr-like",
-    scale: Annotated[
-        float | None, typer.Option(help="Size of a synthetic world; 1 is the real one's, 0.2 the default.")
-    ] = None,
-    fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
-    impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
-    repeats: Annotated[int, typer.Option(help="Runs per method and user, with different seeds.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the first repeat; the others count on.")] = 1,
-    learner: Annotated[
         list[str] | None,
-        typer.Option(help="Only this method; repeat for several. All six by default."),
+        typer.Option(help="ID=PATH: the real collection for its stand-in. NAME or PATH: this one for all."),
     ] = None,
-    user: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this user: perfect, noisy, navigational, near-random."),
+    scale: Annotated[float | None, typer.Option(help="Size of synthetic worlds; 1 is that of the real ones.")] = None,
+    fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
+    impressions: Annotated[int | None, typer.Option(help="Pages shown per run.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Runs per cell, with different seeds.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the first repeat; the others count on.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="learner.SETTING=VALUE, or METHOD.SETTING=VALUE.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this method, label, user, collection or grid; may be repeated.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the picture and the numbers.")] = Path("results/quick"),
+    out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Compare online learners: six methods, two kinds of users, a table and a learning-curve picture.
+    """Run a study: learners meet simulated users, and a table, pictures and a report say what they learned.
 
-    Every method starts knowing nothing, shows 10,000 result pages to simulated people with position bias, and learns
-    from their clicks. The table says what people saw while it learned (online) and how good the ranker is on queries
-    it never saw (offline).
+    Without a name: six methods start knowing nothing, show 10,000 result pages each to people with position bias, and
+    learn from their clicks. [bold]rq1[/bold] … [bold]rq5[/bold] are the paper's research questions, [bold]paper[/bold]
+    all of them. What is finished is kept: the same command goes on where it was stopped.
 
-    Try [bold]rankloop run --learner ROLTR --learner PDGD --impressions 100000[/bold].
+    Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
     """
-    from rankloop.studies import quick
+    from rankloop.studies import command
 
-    grid = quick.grid(
-        data=data, scale=scale, fold=fold, impressions=impressions, repeats=repeats, seed=seed,
-        learners=learner, users=user,
+    raise typer.Exit(
+        command.run(
+            study, data=data or (), scale=scale, fold=fold, impressions=impressions, repeats=repeats, seed=seed,
+            settings=set_ or (), only=only or (), workers=workers, folder=out, json=json,
+        )
     )  # fmt: skip
-    quick.main(grid, out=out, workers=workers, json=json)
+
+
+@app.command()
+def results(
+    folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")], json: Json = False
+) -> None:
+    """Print what a results folder holds."""
+    from rankloop.studies import command
+
+    command.results(folder, json)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")]) -> None:
+    """Write the report of a results folder anew: report.html, figures, tables."""
+    from rankloop.studies import report
+    from rankloop.studies.records import read_results
+
+    typer.echo(str(report.write(read_results(folder), folder)))
+
+
+@study_app.command("list")
+def study_list() -> None:
+    """The studies that come with rankloop."""
+    from rankloop.studies.specification import cells, load_study, names
+    from rankloop.terminal import out, table
+
+    made = table("study", "runs", "question")
+    made.columns[2].justify = "left"
+    for name in names():
+        found = load_study(name)
+        made.add_row(name, f"{len(cells(found)):,}", found.question)
+    out.print(made)
+
+
+@study_app.command("show")
+def study_show(name: Annotated[str, typer.Argument(help="A study by name, or a .toml file.")]) -> None:
+    """Print a study's file: copy it, change it, run it."""
+    from rankloop.studies.specification import load_study, text_of
+
+    if name.endswith(".toml"):
+        load_study(name)
+        typer.echo(Path(name).read_text(encoding="utf-8"), nl=False)
+    else:
+        typer.echo(text_of(name), nl=False)
+
+
+@study_app.command("new")
+def study_new(path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.")]) -> None:
+    """Write a small study to start from."""
+    from rankloop.studies import command
+
+    command.new_study(path)
+    typer.echo(f"wrote {path}; run it with: rankloop run {path}")
 
 
 @data_app.command("list")

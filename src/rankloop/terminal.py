@@ -87,6 +87,58 @@ def progress_in_steps(what: str, total: int) -> Iterator[Callable[[str], None]]:
         yield lambda word: progress.update(task, advance=1, word=word)
 
 
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(5), duration(200), duration(8000)
+    ('5 s', '3 min', '2 h 13 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def study_progress(total: int) -> Iterator[Callable[[Any], None]]:
+    """What is running, done, failed and left, impressions a second and the time to go; plain lines when piped."""
+    if not err.is_terminal:
+        yield _plain_study_progress(total)
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+
+        def show(now: Any) -> None:
+            running = "; ".join(now.running)
+            told = f"{_standing(now)}   [dim]{running}[/dim]" if running else _standing(now)
+            progress.update(task, completed=now.done + now.failed, description=told)
+
+        yield show
+
+
+def _plain_study_progress(total: int) -> Callable[[Any], None]:
+    told = 0
+
+    def show(now: Any) -> None:
+        nonlocal told
+        tenth = (now.done + now.failed) * 10 // max(1, total)
+        if tenth > told:
+            told = tenth
+            err.print(f"{now.done + now.failed} of {total} runs, {_standing(now)}")
+
+    return show
+
+
+def _standing(now: Any) -> str:
+    left = now.total - now.done - now.failed
+    rate = now.impressions / now.seconds if now.seconds > 0 else 0.0
+    finished = now.done + now.failed
+    to_go = f", {duration(now.seconds / finished * left)} to go" if finished and left else ""
+    failed = f", {now.failed} failed" if now.failed else ""
+    return f"{left} left{failed}, {rate:,.0f} impressions/s{to_go}"
+
+
 def table(*columns: str, title: str | None = None) -> Table:
     """An empty table: the first column left, the others right, no box."""
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)

@@ -8,6 +8,7 @@ again; change nothing, and every process starts from the machine code on disk.
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from numba.extending import overload
 from rankloop.home import home
 
 _KEPT_GENERATIONS = 6
+_COMPILED = re.compile(rb"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
 
 
 def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
@@ -32,7 +34,7 @@ def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
     run in explicit lanes (`rankloop.kernels.arithmetic`).
     """
     previous = config.CACHE_DIR
-    config.CACHE_DIR = str(_cache_folder())
+    config.CACHE_DIR = str(cache_folder())
     try:
         return numba.njit(cache=True, error_model="numpy", inline=inline)(function)
     finally:
@@ -87,7 +89,8 @@ def when_compiling(say: Callable[[], None]) -> Iterator[None]:
 
 
 @cache
-def _cache_folder() -> Path:
+def cache_folder() -> Path:
+    """Where the machine code of these very sources lies."""
     base = Path(os.environ.get("NUMBA_CACHE_DIR") or home() / "compiled")
     try:
         base.mkdir(parents=True, exist_ok=True)
@@ -107,7 +110,7 @@ def _sources_fingerprint() -> str:
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         source = path.read_bytes()
-        if b"kernel" in source:
+        if _COMPILED.search(source):
             digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
     return digest.hexdigest()[:16]
 

@@ -206,22 +206,34 @@ def _record(cell: Cell, row: dict[str, Any]) -> Record:
 
 def write_summary(folder: Path, results: Results) -> None:
     """`results.parquet` and `curves.parquet`: the study as two tables for pandas, polars and DuckDB."""
-    plain = [msgspec.to_builtins(record) for record in results.records]
-    if not plain:
+    rows = [msgspec.to_builtins(record) for record in results.records]
+    if not rows:
         return
-    summary = [
-        {name: value for name, value in row.items() if name not in ("offline_at", "offline_curve", "online_curve")}
-        | {"settings": json.dumps(row["settings"]), "manifest": json.dumps(row["manifest"])}
-        for row in plain
-    ]
+    summary = [row | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS} for row in rows]
+    place = ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")
     curves = [
-        {name: row[name] for name in ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")}
-        | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
-        for row in plain
+        {name: row[name] for name in place} | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
+        for row in rows
         for at, offline, online in zip(
-            row["offline_at"], row["offline_curve"], [None, *row["online_curve"]], strict=True
+            row["offline_at"], row["offline_curve"], [None, *row["online_curve"]][: len(row["offline_at"])], strict=True
         )
     ]
     write_table(pa.Table.from_pylist(summary), folder / "results.parquet")
     if curves:
         write_table(pa.Table.from_pylist(curves), folder / "curves.parquet")
+
+
+def read_results(folder: Path) -> Results:
+    """A results folder, read back; the collections need not be there."""
+    try:
+        study = msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
+        rows = pq.read_table(folder / "results.parquet").to_pylist()
+        documents = [row | {name: json.loads(row[name]) for name in _DOCUMENTS} for row in rows]
+        return Results(study, msgspec.convert(documents, list[Record]))
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} holds no results of a study: {Path(error.filename).name} is missing") from None
+    except (OSError, pa.ArrowException, msgspec.DecodeError, KeyError, ValueError) as error:
+        raise DataError(f"{folder} holds no readable results: {error}") from None
+
+
+_DOCUMENTS = ("settings", "manifest")

@@ -1,0 +1,182 @@
+"""Changing a study from the command line: other data, other settings, a smaller look. Each gives a new study."""
+
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankloop.data import add, listing
+from rankloop.data.layout import find_layout
+from rankloop.data.worlds import WORLDS
+from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS
+from rankloop.studies.specification import Cell, Source, Study, source_of
+
+
+def with_data(study: Study, choices: Iterable[str]) -> Study:
+    """`ID=PATH`: the real collection in the place of its stand-in; `NAME_OR_PATH`: this one in the place of all."""
+    for choice in choices:
+        name, equals, path = choice.partition("=")
+        if equals:
+            study = _with_sources(study, partial(_real, name=name, path=path))
+            if not any(source.stands_for == name for source in _sources(study)):
+                known = sorted({source.stands_for for source in _sources(study) if source.stands_for})
+                raise SettingsError(
+                    f"study {study.name}: nothing stands for {name!r}; it has {', '.join(known) or 'no stand-ins'}"
+                )
+        else:
+            study = _with_collections(study, partial(_instead, Source(data=choice, folds=_folds_of(choice))))
+    return study
+
+
+def with_scale(study: Study, scale: float | None) -> Study:
+    """Synthetic worlds at another size."""
+    if scale is None:
+        return study
+    if not any(source.data in WORLDS for source in _sources(study)):
+        raise SettingsError(f"study {study.name}: only a synthetic world has a scale, and it runs on none")
+    return _with_sources(
+        study, lambda source: msgspec.structs.replace(source, scale=scale) if source.data in WORLDS else source
+    )
+
+
+def with_fold(study: Study, fold: int | None) -> Study:
+    """One fold instead of all."""
+    if fold is None:
+        return study
+    return _with_sources(study, lambda source: msgspec.structs.replace(source, folds=(fold,)))
+
+
+def with_numbers(study: Study, **numbers: int | None) -> Study:
+    """Other impressions, repeats, … for the study and all its grids; a long grid keeps its proportion."""
+    for name, value in numbers.items():
+        if value is None:
+            continue
+        grids = []
+        for grid in study.grids:
+            own = getattr(grid, name, None)
+            if own is not None:
+                share = own / getattr(study, name) if name == "impressions" else 1
+                grid = msgspec.structs.replace(grid, **{name: round(value * share)})
+            grids.append(_evaluated_as_often(study, grid) if name == "impressions" else grid)
+        changed: dict[str, Any] = {name: value, "grids": tuple(grids)}
+        if name == "impressions" and "evaluate_every" not in numbers:
+            changed["evaluate_every"] = _scaled(study.evaluate_every, study.impressions, value)
+        study = msgspec.structs.replace(study, **changed)
+    return study
+
+
+def with_settings(study: Study, assignments: Iterable[str]) -> Study:
+    """`learner.learning_rate=0.03` for every learner that has the setting, `ROLTR.discount=0.5` for one method."""
+    for assignment in assignments:
+        target, equals, text = assignment.partition("=")
+        method, dot, setting = target.partition(".")
+        if not equals or not dot or (method != "learner" and method not in LEARNERS):
+            raise SettingsError(
+                f"--set takes learner.SETTING=VALUE or METHOD.SETTING=VALUE, METHOD one of {', '.join(LEARNERS)}; "
+                f"got {assignment!r}"
+            )
+        study = _with_setting(study, method, setting, _value(text))
+    return study
+
+
+def only(cells: list[Cell], words: Iterable[str]) -> list[Cell]:
+    """The cells that match words: methods, labels, users, collections, grids; words of one kind add up."""
+    kinds: dict[str, Callable[[Cell], Any]] = {
+        "learner": lambda cell: cell.learner.name,
+        "label": lambda cell: cell.label,
+        "user": lambda cell: cell.user.name,
+        "collection": lambda cell: cell.source.name,
+        "grid": lambda cell: cell.grid,
+    }
+    wanted: dict[str, set[str]] = {}
+    for word in words:
+        kind = next((kind for kind, of in kinds.items() if any(of(cell) == word for cell in cells)), None)
+        if kind is None:
+            there = sorted({of(cell) for of in kinds.values() for cell in cells})
+            raise SettingsError(f"--only {word!r} matches nothing; there are {', '.join(there)}")
+        wanted.setdefault("label" if kind == "learner" else kind, set()).update(
+            {cell.label for cell in cells if cell.learner.name == word} if kind == "learner" else {word}
+        )
+    return [cell for cell in cells if all(kinds[kind](cell) in values for kind, values in wanted.items())]
+
+
+def _with_setting(study: Study, method: str, setting: str, value: Any) -> Study:
+    touched = False
+    grids = []
+    for grid in study.grids:
+        learners = []
+        for learner in grid.learners:
+            applies = method in ("learner", learner["learner"])
+            if applies and setting in LEARNERS[learner["learner"]].__struct_fields__:
+                learner, touched = learner | {setting: value}, True
+            learners.append(learner)
+        grids.append(msgspec.structs.replace(grid, learners=tuple(learners)))
+    if not touched:
+        raise SettingsError(f"study {study.name}: no {method} in it has a setting {setting!r}")
+    return msgspec.structs.replace(study, grids=tuple(grids))
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text  # a bare word is a string: no quotes needed on the command line
+
+
+def _scaled(every: int, before: int, after: int) -> int:
+    return max(1, round(every * after / before)) if every else 0
+
+
+def _evaluated_as_often(study: Study, grid: Any) -> Any:
+    if grid.impressions is None or grid.evaluate_every is None:
+        return grid
+    before = next(one.impressions for one in study.grids if one.name == grid.name) or study.impressions
+    return msgspec.structs.replace(grid, evaluate_every=_scaled(grid.evaluate_every, before, grid.impressions))
+
+
+def _sources(study: Study) -> list[Source]:
+    every = [*study.collections, *(value for grid in study.grids for value in grid.collections or ())]
+    return [source_of(value, f"study {study.name}") for value in every]
+
+
+def _with_sources(study: Study, change: Callable[[Source], Source]) -> Study:
+    where = f"study {study.name}"
+    return _with_collections(study, lambda values: tuple(change(source_of(value, where)) for value in values))
+
+
+def _with_collections(study: Study, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Study:
+    grids = tuple(
+        grid if grid.collections is None else msgspec.structs.replace(grid, collections=change(grid.collections))
+        for grid in study.grids
+    )
+    return msgspec.structs.replace(study, collections=change(study.collections), grids=grids)
+
+
+def _instead(source: Source, _values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (source,)
+
+
+def _real(source: Source, name: str, path: str) -> Source:
+    if source.stands_for != name:
+        return source
+    stored = [entry for entry in listing() if entry.name == name and entry.kind == "named"]
+    if not any(entry.source == str(Path(path).expanduser().absolute()) for entry in stored):
+        add(name, path)
+    return msgspec.structs.replace(source, data=name, scale=1.0, folds=_folds_of(name))
+
+
+def _folds_of(data: str) -> tuple[int, ...] | None:
+    if data in WORLDS:
+        return None
+    for entry in listing():
+        if entry.name == data and entry.kind == "named":
+            return tuple(entry.folds) or None
+    path = Path(data).expanduser()
+    if not path.is_dir():
+        return None
+    folds = [name.removeprefix("fold") for name in find_layout(path).folds if name.startswith("fold")]
+    return tuple(sorted(map(int, folds))) or None

@@ -1,0 +1,208 @@
+"""Running a study: plan, do what is missing, keep every finished run.
+
+A run's record is keyed by what determines its result. So a second start does only what is missing, changing one learner
+runs that learner alone, and two grids that need the same run share it. Whatever kills the process costs only the runs
+in flight.
+"""
+
+import time
+import tomllib
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rankloop.data import Collection, load
+from rankloop.errors import DataError, RankloopError, SettingsError
+from rankloop.run import Run
+from rankloop.simulation import simulate
+from rankloop.studies.executors import Executor
+from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
+from rankloop.studies.specification import Cell, Source, Study
+
+# Microseconds of an impression: a fixed part, and one per 125 candidates × 136 features. From `rankloop bench`.
+_COST = {"ROLTR": (2, 5), "MDPRank": (2, 5), "PDGD": (3, 4), "DBGD": (6, 6), "PMGD": (20, 45), "COLTR": (10, 80)}
+_MSLR = 125 * 136
+_EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
+
+
+class Plan(NamedTuple):
+    """Every cell of a study with the key of its record, and what there is to do."""
+
+    study: Study
+    folder: Path
+    cells: list[tuple[Cell, str]]
+    missing: list[tuple[Cell, str]]
+    seconds: float
+
+    @property
+    def impressions(self) -> int:
+        """Impressions still to be shown."""
+        return sum(cell.impressions for cell, _ in self.missing)
+
+    @property
+    def runs(self) -> int:
+        """How many different runs the study has."""
+        return len({key for _, key in self.cells})
+
+
+class Progress(NamedTuple):
+    """How a study stands: for a display to show."""
+
+    done: int
+    failed: int
+    total: int
+    impressions: int
+    running: list[str]
+    seconds: float
+
+
+class Outcome(NamedTuple):
+    """What came of a study."""
+
+    results: Results
+    failures: list[tuple[str, str]]
+    seconds: float
+
+
+def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str], None] | None = None) -> Plan:
+    """Open (or import, or make) the collections, and find out which runs are missing."""
+    _claim(folder, study)
+    facts: dict[tuple[bytes, int | None], Facts] = {}
+    keyed, costs = [], {}
+    for cell in cells:
+        place = (msgspec.json.encode(cell.source), cell.fold)
+        if place not in facts:
+            if tell is not None:
+                tell(cell.source.name + ("" if cell.fold is None else f" fold {cell.fold}"))
+            facts[place] = Facts.of(open_source(cell.source, cell.fold))
+        cell = cell.on(facts[place].grades)
+        key = key_of(cell, facts[place].content_hash)
+        keyed.append((cell, key))
+        costs[key] = _seconds(cell, facts[place])
+    missing = {key: cell for cell, key in keyed if not record_path(folder, key).exists()}
+    ordered = sorted(missing, key=lambda key: -costs[key])  # the longest first, so that all cores end together
+    return Plan(study, folder, keyed, [(missing[key], key) for key in ordered], sum(costs[key] for key in missing))
+
+
+def run_plan(plan: Plan, executor: Executor, show: Callable[[Progress], None]) -> Outcome:
+    """Run what is missing; a run that fails is reported with its cause and does not stop the others."""
+    waiting = list(reversed(plan.missing))
+    running: dict[Future[Any], tuple[Cell, str]] = {}
+    failures: list[tuple[str, str]] = []
+    began, done, impressions = time.monotonic(), 0, 0
+    while waiting or running:
+        while waiting and len(running) < executor.slots:
+            cell, key = waiting.pop()
+            running[executor.submit(run_cell, cell)] = (cell, key)
+        finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+        for future in finished:
+            cell, key = running.pop(future)
+            cause = _keep(plan.folder, key, future)
+            if cause is None:
+                done, impressions = done + 1, impressions + cell.impressions
+            else:
+                failures.append((describe(cell), cause))
+        names = [describe(cell) for cell, _ in running.values()]
+        seconds = time.monotonic() - began
+        show(Progress(done, len(failures), len(plan.missing), impressions, names, seconds))
+    return Outcome(collect(plan), failures, time.monotonic() - began)
+
+
+def collect(plan: Plan) -> Results:
+    """The finished runs of a plan; also written as two tables for other tools."""
+    results = Results(plan.study, read_records(plan.folder, plan.cells))
+    write_summary(plan.folder, results)
+    return results
+
+
+def run_cell(cell: Cell) -> Run:
+    """One run of a study: what a worker does."""
+    return simulate(
+        cell.learner,
+        cell.user,
+        open_source(cell.source, cell.fold),
+        impressions=cell.impressions,
+        seed=cell.seed,
+        evaluate_every=cell.evaluate_every,
+        page_size=cell.page_size,
+        gradient_variance=cell.gradient_variance,
+    )
+
+
+def open_source(source: Source, fold: int | None) -> Collection:
+    """The collection of a cell, mapped from the store."""
+    return load(source.data, fold=fold, scale=source.scale)
+
+
+def describe(cell: Cell) -> str:
+    """A cell in a few words."""
+    return f"{cell.label}, {cell.user.name}, {cell.source.name}, seed {cell.seed}"
+
+
+def _keep(folder: Path, key: str, future: Future[Any]) -> str | None:
+    """Write the record of a finished run; the cause if there is none."""
+    try:
+        write_record(folder, key, future.result())
+    except RankloopError as error:
+        return str(error)
+    except BrokenProcessPool:
+        return "its process was killed (out of memory?)"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _claim(folder: Path, study: Study) -> None:
+    """Make the results folder this study's own; one that holds another study is left alone."""
+    path = folder / "study.toml"
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            holder = tomllib.loads(path.read_text(encoding="utf-8")).get("name")
+            if holder != study.name:
+                raise SettingsError(
+                    f"{folder} holds the results of study {holder!r}, not of {study.name!r}; "
+                    f"choose another folder with --out"
+                )
+        partial = path.with_name(".study.toml.partial")
+        partial.write_bytes(msgspec.toml.encode(_plain(msgspec.to_builtins(study))))
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write results to {folder}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise SettingsError(f"{path} is not a study; choose another folder with --out") from None
+
+
+def _plain(value: Any) -> Any:
+    """TOML has no null: what is not set is left out."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items() if entry is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+class Facts(NamedTuple):
+    """What a plan needs to know of a collection."""
+
+    content_hash: str
+    grades: int
+    query_size: float
+    test_size: int
+
+    @classmethod
+    def of(cls, data: Collection) -> "Facts":
+        """The facts, with the mean query in units of MSLR's."""
+        query_size = data.train.features.size / data.train.queries / _MSLR
+        return cls(data.content_hash, data.grades, query_size, data.test.features.size)
+
+
+def _seconds(cell: Cell, facts: Facts) -> float:
+    fixed, variable = _COST.get(cell.learner.name, (2, 3))
+    points = cell.impressions / cell.evaluate_every if cell.evaluate_every else 0
+    learning = cell.impressions * (fixed + variable * facts.query_size) * 1e-6
+    return learning + points * facts.test_size / _EVALUATED_PER_SECOND

@@ -1,0 +1,178 @@
+"""Running studies: what is finished is kept, whatever happens; a second start does only what is missing."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future
+
+import pyarrow.parquet as pq
+import pytest
+
+from rankloop.errors import DataError, SettingsError
+from rankloop.studies import options
+from rankloop.studies.records import read_results
+from rankloop.studies.runner import collect, make_plan, run_plan
+from rankloop.studies.specification import cells, parse
+
+from .test_specification import SMALL
+
+
+class Here:
+    """Runs in this very process: quick, and easy to break."""
+
+    slots = 2
+
+    def __init__(self, broken=()):
+        self.broken = broken
+        self.ran = []
+
+    def submit(self, function, cell):
+        future = Future()
+        self.ran.append((cell.label, cell.user.name, cell.seed))
+        if cell.label in self.broken:
+            future.set_exception(RuntimeError("the moon was in the wrong house"))
+        else:
+            future.set_result(function(cell))
+        return future
+
+
+def run(text, folder, executor=None, change=lambda study: study):
+    study = change(parse(text, "small"))
+    plan = make_plan(study, cells(study), folder)
+    return run_plan(plan, executor or Here(), lambda _: None)
+
+
+def numbers(outcome):
+    return [(r.label, r.user, r.seed, r.online_ndcg, r.offline_curve, r.weights) for r in outcome.results.records]
+
+
+def test_a_second_start_does_only_what_is_missing(tmp_path):
+    first = run(SMALL, tmp_path)
+    again = Here()
+    second = run(SMALL, tmp_path, again)
+    assert again.ran == []
+    assert numbers(first) == numbers(second)
+    assert len(first.results.records) == 16
+
+
+def test_changing_one_learner_runs_that_learner_alone(tmp_path):
+    run(SMALL, tmp_path)
+    again = Here()
+    run(SMALL, tmp_path, again, lambda study: options.with_settings(study, ["PDGD.learning_rate=0.05"]))
+    assert {label for label, _, _ in again.ran} == {"PDGD"}
+    assert len(again.ran) == 8
+
+
+def test_grids_that_need_the_same_run_share_it(tmp_path):
+    twice = SMALL + '\n[[grids]]\nname = "again"\nlearners = [{ learner = "ROLTR", label = "mine" }]\n'
+    executor = Here()
+    outcome = run(twice, tmp_path, executor)
+    assert len(executor.ran) == 16
+    assert outcome.results.values("online_ndcg", label="mine", user="noisy") == outcome.results.values(
+        "online_ndcg", grid="methods", label="ROLTR", user="noisy"
+    )
+
+
+def test_a_failed_run_is_reported_with_its_cause_and_does_not_stop_the_others(tmp_path):
+    outcome = run(SMALL, tmp_path, Here(broken={"PDGD"}))
+    assert len(outcome.failures) == 8
+    what, cause = outcome.failures[0]
+    assert "PDGD" in what
+    assert "wrong house" in cause
+    assert {record.label for record in outcome.results.records} == {"ROLTR"}
+    assert len(run(SMALL, tmp_path).results.records) == 16
+
+
+def test_a_folder_of_another_study_is_left_alone(tmp_path):
+    run(SMALL, tmp_path)
+    before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
+    with pytest.raises(SettingsError, match=r"holds the results of study 'small', not of 'other'"):
+        run(SMALL.replace('name = "small"', 'name = "other"'), tmp_path)
+    assert before == sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
+
+
+def test_an_unwritable_folder_and_a_missing_collection_are_told_before_anything_runs(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write results"):
+        run(SMALL, tmp_path / "file")
+    with pytest.raises(DataError, match="nowhere"):
+        run(SMALL.replace('data = "tiny"', 'data = "nowhere"'), tmp_path / "out")
+
+
+def test_a_full_disk_fails_the_run_and_keeps_the_others(tmp_path, monkeypatch):
+    written = 0
+    real = pq.write_table
+
+    def sometimes_full(table, path, **options):
+        nonlocal written
+        written += 1
+        if written == 3:
+            raise OSError(28, "No space left on device")
+        return real(table, path, **options)
+
+    monkeypatch.setattr(pq, "write_table", sometimes_full)
+    outcome = run(SMALL, tmp_path)
+    assert len(outcome.failures) == 1
+    assert "No space left" in outcome.failures[0][1]
+    assert len(outcome.results.records) == 15
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_damaged_record_is_told(tmp_path):
+    run(SMALL, tmp_path)
+    next((tmp_path / "runs").glob("*.parquet")).write_bytes(b"not parquet")
+    study = parse(SMALL, "small")
+    with pytest.raises(DataError, match="delete it to run it again"):
+        collect(make_plan(study, cells(study), tmp_path))
+
+
+def test_results_are_read_back_without_the_data(tmp_path):
+    outcome = run(SMALL, tmp_path)
+    back = read_results(tmp_path)
+    assert repr(back.records) == repr(outcome.results.records)  # NaN is not equal to itself
+    curves = pq.read_table(tmp_path / "curves.parquet").to_pylist()
+    assert len(curves) == 16 * 3
+    with pytest.raises(DataError, match="holds no results"):
+        read_results(tmp_path / "runs")
+
+
+STARTED = """
+import sys
+from pathlib import Path
+from rankloop.studies import executors
+from rankloop.studies.runner import make_plan, run_plan
+from rankloop.studies.specification import cells, parse
+if __name__ == "__main__":
+    study = parse(Path(sys.argv[1]).read_text(), "small")
+    plan = make_plan(study, cells(study), Path(sys.argv[2]))
+    with executors.local(2) as executor:
+        run_plan(plan, executor, lambda _: None)
+"""
+
+
+@pytest.mark.slow
+def test_killed_ten_times_a_study_ends_with_the_same_bits(tmp_path):
+    text = SMALL.replace("impressions = 200", "impressions = 30000").replace(
+        "evaluate_every = 100", "evaluate_every = 5000"
+    )
+    (tmp_path / "study.toml").write_text(text)
+    (tmp_path / "start.py").write_text(STARTED)
+    command = [sys.executable, str(tmp_path / "start.py"), str(tmp_path / "study.toml"), str(tmp_path / "killed")]
+    draws = random.Random(1)
+    survived = []
+    for _ in range(10):
+        process = subprocess.Popen(command, start_new_session=True)
+        time.sleep(draws.uniform(1.2, 2.5))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        survived.append(len(list((tmp_path / "killed").glob("runs/*.parquet"))))
+    assert survived == sorted(survived)
+    assert subprocess.run(command).returncode == 0
+    alone = run(text, tmp_path / "alone")
+    assert [
+        (r.label, r.user, r.seed, r.online_ndcg, r.offline_curve, r.weights)
+        for r in read_results(tmp_path / "killed").records
+    ] == numbers(alone)
