@@ -1,0 +1,217 @@
+"""The report of a study: one self-contained page, and the same as Markdown, with figures and LaTeX tables beside it.
+
+A report is a list of blocks, built once from the results and written twice. The page needs nothing but itself: its
+style is inline and named by hash in its Content-Security-Policy, its figures are data, and it has no script.
+"""
+
+import importlib.util
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankloop import __version__
+from rankloop.errors import DataError, SettingsError
+from rankloop.studies import figures, formats, page, tables
+from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
+from rankloop.studies.coverage import Coverage, count
+from rankloop.studies.records import Record, Results
+from rankloop.studies.specification import load_study
+from rankloop.studies.tables import Cell, Column, Table
+
+
+def write(results: Results, folder: Path) -> Path:
+    """Write `report.html`, `report.md`, `tables.tex` and `figures/` into a folder; the page's path."""
+    pictures = figures.figures_for(results)
+    for picture in pictures:
+        picture.write(folder)
+    blocks = _blocks(results, pictures)
+    made = [block.table for block in blocks if isinstance(block, Tabulated)]
+    path = _save(folder / "report.html", page.html(results.study.title or results.study.name, blocks, folder))
+    _save(folder / "report.md", page.markdown(blocks))
+    _save(folder / "tables.tex", formats.LATEX_PREAMBLE + "\n".join(formats.latex(table) for table in made))
+    return path
+
+
+def _save(path: Path, text: str) -> Path:
+    """Whole or not at all: a reader may have the page open."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def _blocks(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:
+    study, coverage = results.study, Coverage(results)
+    blocks: list[Block] = [Heading(1, study.title or study.name)]
+    if study.question:
+        blocks.append(Paragraph(study.question, "question"))
+    blocks += [Heading(2, "What was run"), Facts(tuple(_facts(coverage)))]
+    by_grid = tables.tables_for(results)
+    for grid, twins in coverage.distinct_grids().items():
+        blocks.append(Heading(2, coverage.grid(grid).title or grid))
+        if twins:
+            blocks.append(Paragraph(f"The grids {', '.join([grid, *twins])} consist of the same runs, shown once."))
+        blocks += [Picture(one.name, one.title, one.caption) for one in pictures if one.grid == grid]
+        blocks += [Tabulated(table) for place, table in by_grid if place == grid]
+    blocks += _claims(results)
+    blocks += [Heading(2, "How to reproduce"), *_reproduce(coverage)]
+    return [*blocks, Heading(2, "Settings"), *_settings(coverage)]
+
+
+def _facts(coverage: Coverage) -> list[tuple[str, str]]:
+    results, records = coverage.results, coverage.results.records
+    finished = {record.key: record for record in records}
+    wanted = sum(coverage.wanted.values())
+    facts = [("runs", count(wanted) if len(records) == wanted else f"{len(records):,} of {count(wanted)} finished")]
+    if not records:
+        return facts
+    for name in results.axis("collection"):
+        facts.append(("collection", _collection(name, [record for record in records if record.collection == name])))
+    learners = [label for grid in coverage.distinct_grids() for label in coverage.labels(grid)]
+    shared = len(records) - len(finished)
+    seconds = sum(record.learning_seconds + record.evaluation_seconds for record in finished.values())
+    facts += [
+        ("users", ", ".join(results.axis("user"))),
+        ("learners", ", ".join(dict.fromkeys(learners))),
+        ("impressions", _counted(f"{record.impressions:,}" for record in records)),
+        ("seeds", f"{min(record.seed for record in records)} to {max(record.seed for record in records)}"),
+        ("computing time", f"{_duration(seconds)}, summed over {count(len(finished))}"),
+    ]
+    if shared:
+        facts.append(("shared runs", f"{count(shared)} that two grids have in common, made once"))
+    machines = Counter(_machine(record) for record in finished.values())
+    return facts + [("machine", told if len(machines) == 1 else f"{told}: {count(n)}") for told, n in machines.items()]
+
+
+def _collection(name: str, records: Sequence[Record]) -> str:
+    """What a collection is: the published one, a synthetic world in its place, or one of the reader's own."""
+    first = records[0]
+    told = name
+    if first.is_published:
+        told += f": the published collection {first.stands_for}"
+    elif first.stands_for:
+        told += f": a synthetic world stands in for {first.stands_for}; published numbers do not apply"
+    folds = sorted({record.fold for record in records if record.fold is not None})
+    return told + (f" (folds {', '.join(map(str, folds))})" if len(folds) > 1 else "")
+
+
+def _counted(values: Any) -> str:
+    counted = Counter(values)
+    if len(counted) == 1:
+        return f"{next(iter(counted))} in each run"
+    return ", ".join(f"{value} in {count(n)}" for value, n in counted.items())
+
+
+def _machine(record: Record) -> str:
+    manifest = record.manifest
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())
+    cores = f"{manifest['cores']} cores" if manifest.get("cores") else ""
+    return "; ".join(part for part in (manifest.get("processor", ""), cores, versions) if part) or "not recorded"
+
+
+def _duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> _duration(42.3), _duration(600), _duration(20_000)
+    ('42 s', '10.0 min', '5.6 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _claims(results: Results) -> list[Block]:
+    """The paper's claims that this study speaks to, with their verdicts."""
+    if importlib.util.find_spec("rankloop.studies.claims") is None:
+        return []
+    claims: Any = importlib.import_module("rankloop.studies.claims")
+    verdicts = claims.check(results)
+    if not verdicts:
+        return []
+    tally = Counter(verdict.verdict for verdict in verdicts)
+    told = ", ".join(f"{tally[word]} {word}" for word in ("supported", "contradicted", "undecided") if tally[word])
+    said = Paragraph(f"On the data that was run: {told}.")
+    return [Heading(2, "The paper's claims"), said, Tabulated(_verdicts(verdicts))]
+
+
+def _verdicts(verdicts: Sequence[Any]) -> Table:
+    columns = (
+        Column("", "name"), Column("claim", "words"), Column("collection", "name"), Column("clicks", "name"),
+        Column("verdict", "name"), Column("effect", "name"), Column("p"), Column("how it was decided", "words"),
+    )  # fmt: skip
+    rows = [
+        (
+            Cell(tables.plain(one.number)), Cell(tables.plain(one.sentence)), Cell(tables.plain(one.collection)),
+            Cell(tables.plain(one.user)), Cell(one.verdict, tone=one.verdict), Cell(tables.plain(one.effect)),
+            Cell(tables.p_value(one.p)), Cell(tables.plain(one.detail)),
+        )
+        for one in verdicts
+    ]  # fmt: skip
+    notes = (
+        "Learning speed is the mean of the offline curve. “No difference” is an equivalence test with a stated margin, "
+        "never p > 0.05. Too few runs: undecided.",
+    )
+    return Table("claims", "Verdict on each claim", columns, tuple(rows), 2, notes)
+
+
+def _reproduce(coverage: Coverage) -> list[Block]:
+    study = coverage.results.study
+    try:
+        shipped = load_study(study.name) == study
+    except SettingsError:
+        shipped = False
+    if shipped:
+        blocks: list[Block] = [Code(f"rankloop run {study.name}")]
+    else:
+        blocks = [Paragraph("With the study as it was run, which lies beside this report:")]
+        blocks.append(Code("rankloop run study.toml"))
+    blocks.append(Paragraph("The same settings and seeds give the same numbers on the same kind of machine."))
+    records = coverage.results.records
+    stand_ins = dict.fromkeys(one.stands_for for one in records if one.stands_for and not one.is_published)
+    if stand_ins:
+        name = study.name if shipped else "study.toml"
+        given = " ".join(f"--data {published}=PATH" for published in stand_ins)
+        blocks += [
+            Paragraph("On the published collections, of which one needs a copy of one's own:"),
+            Code(f"rankloop run {name} {given}"),
+        ]
+    return blocks
+
+
+def _settings(coverage: Coverage) -> list[Block]:
+    """Every learner as it was run, and the study itself."""
+    rows = []
+    for grid in coverage.distinct_grids():
+        for collection in coverage.collections(grid):
+            for label in coverage.labels(grid):
+                found = coverage.results.select(grid=grid, collection=collection, label=label)
+                if found:
+                    told = _told_settings(found[0].settings.get("learner", {}))
+                    rows.append(tuple(Cell(tables.plain(text)) for text in (grid, collection, label, told)))
+    columns = (*(Column(heading, "name") for heading in ("grid", "collection", "label")), Column("settings", "words"))
+    blocks: list[Block] = []
+    if rows:
+        notes = (f"rankloop {__version__}; page size {coverage.results.study.page_size}.",)
+        blocks.append(Tabulated(Table("settings", "Learners as they were run", columns, tuple(rows), 2, notes)))
+    study = msgspec.json.format(msgspec.json.encode(coverage.results.study), indent=2).decode()
+    return [*blocks, Folded("The study as data", study)]
+
+
+def _told_settings(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_told(value)}" for name, value in settings.items())
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + _told_settings(value) + "}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
