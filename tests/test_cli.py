@@ -27,9 +27,11 @@ def test_the_main_job_makes_a_table_a_picture_and_numbers(tmp_path):
     for name in ("DBGD", "PMGD", "COLTR", "PDGD", "ROLTR", "MDPRank"):
         assert len(re.findall(rf"^{name} +\d", done.stdout, flags=re.MULTILINE)) == 2  # once for each user
     assert "\x1b" not in done.stdout  # plain when piped
-    picture = tmp_path / "results" / "quick" / "learning-curves.png"
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    numbers = json.loads((tmp_path / "results" / "quick" / "results.json").read_text())
+    pictures = list((tmp_path / "results" / "quick" / "figures").glob("*.png"))
+    assert pictures
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+    assert (tmp_path / "results" / "quick" / "report.html").stat().st_size > 10_000
+    numbers = json.loads(rankloop("results", tmp_path / "results" / "quick", "--json").stdout)
     assert len(numbers["rows"]) == 12
 
 
@@ -37,7 +39,17 @@ def test_json_is_one_document_and_does_not_depend_on_the_number_of_workers(tmp_p
     rows = []
     for workers in (1, 2):
         done = rankloop(
-            "run", *SMALL, "--learner", "ROLTR", "--learner", "PDGD", "--workers", workers, "--json", cwd=tmp_path
+            "run",
+            *SMALL,
+            "--only",
+            "ROLTR",
+            "--only",
+            "PDGD",
+            "--workers",
+            workers,
+            "--out",
+            tmp_path / f"w{workers}",
+            "--json",
         )
         assert done.returncode == 0, done.stderr
         rows.append([row["online_ndcg"]["runs"] for row in json.loads(done.stdout)["rows"]])
@@ -45,7 +57,7 @@ def test_json_is_one_document_and_does_not_depend_on_the_number_of_workers(tmp_p
 
 
 def test_the_grid_runs_what_simulate_runs(tmp_path):
-    done = rankloop("run", *SMALL, "--learner", "ROLTR", "--user", "noisy", "--json", cwd=tmp_path)
+    done = rankloop("run", *SMALL, "--only", "ROLTR", "--only", "noisy", "--json", cwd=tmp_path)
     row = json.loads(done.stdout)["rows"][0]
     runs = [rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), 200, seed, evaluate_every=10) for seed in (1, 2)]
     assert row["online_ndcg"]["runs"] == [run.online_ndcg for run in runs]
@@ -56,8 +68,8 @@ def test_the_grid_runs_what_simulate_runs(tmp_path):
     ("arguments", "words"),
     [
         (("run", "--data", "msrl-like"), "mslr-like"),
-        (("run", "--learner", "ROLTER"), "ROLTER"),
-        (("run", "--user", "angelic"), "angelic"),
+        (("run", "--data", "tiny", "--only", "ROLTER"), "ROLTER"),
+        (("run", "no-such-study"), "no-such-study"),
         (("run", "--impressions", 0), "impressions"),
         (("run", "--repeats", 0), "repeats"),
         (("run", "--data", "tiny", "--scale", -1), "scale"),
@@ -115,7 +127,7 @@ def test_a_collection_comes_and_goes(tmp_path):
 
 
 def test_help_teaches():
-    for arguments in ((), ("run",), ("data",), ("data", "add"), ("bench",)):
+    for arguments in ((), ("run",), ("study",), ("data",), ("data", "add"), ("bench",)):
         done = rankloop(*arguments, "--help")
         assert done.returncode == 0
         assert len(done.stdout) > 200

@@ -47,6 +47,7 @@ def run(
         list[str] | None, typer.Option(help="Only this method, label, user, collection or grid; may be repeated.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     json: Json = False,
 ) -> None:
@@ -63,7 +64,7 @@ def run(
     raise typer.Exit(
         command.run(
             study, data=data or (), scale=scale, fold=fold, impressions=impressions, repeats=repeats, seed=seed,
-            settings=set_ or (), only=only or (), workers=workers, folder=out, json=json,
+            settings=set_ or (), only=only or (), workers=workers, on=on, folder=out, json=json,
         )
     )  # fmt: skip
 

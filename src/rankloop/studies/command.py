@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def run(
     settings: Sequence[str] = (),
     only: Sequence[str] = (),
     workers: int | None = None,
+    on: str = "local",
     folder: Path | None = None,
     json: bool = False,
 ) -> int:
@@ -47,8 +49,8 @@ def run(
     folder = Path("results") / study.name if folder is None else folder
     with working(f"opening {study.name}'s collections"):
         plan = make_plan(study, chosen, folder)
-    _tell_plan(plan, workers)
-    with executors.local(workers) as executor:
+    with _executor(on, workers) as executor:
+        _tell_plan(plan, executor.slots)
         _compile([cell.learner for cell, _ in plan.missing], executor)
         with study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, executor, show)
@@ -61,6 +63,14 @@ def run(
     for what, cause in outcome.failures:
         err.print(f"failed: {what}: {cause}")
     return 1 if outcome.failures else 0
+
+
+def _executor(on: str, workers: int) -> AbstractContextManager[executors.Executor]:
+    if on == "local":
+        return executors.local(workers)
+    if on == "ray" or on.startswith(("ray://", "ray:")):
+        return executors.ray_cluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:])
+    raise SettingsError(f"--on must be local, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")
 
 
 def results(folder: Path, json: bool = False) -> None:

@@ -1,0 +1,48 @@
+"""The same study on a Ray cluster: the same bits, also when a node dies in the middle."""
+
+import pytest
+
+from rankloop.studies import executors
+from rankloop.studies.runner import make_plan, run_plan
+from rankloop.studies.specification import cells, parse
+
+from .test_runner import numbers, run
+from .test_specification import SMALL
+
+ray = pytest.importorskip("ray")
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A head without work of its own, and two nodes with one core each."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    nodes = [started.add_node(num_cpus=1) for _ in range(2)]
+    started.wait_for_nodes()
+    yield started, nodes
+    started.shutdown()
+
+
+def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp_path, cluster):
+    started, nodes = cluster
+    text = SMALL.replace("= 200", "= 60000").replace("= 100", "= 20000")
+    study = parse(text, "small")
+    plan = make_plan(study, cells(study), tmp_path / "ray")
+    killed = []
+
+    def show(progress):
+        if progress.done >= 3 and not killed:
+            killed.append(progress.done)
+            started.remove_node(nodes[0], allow_graceful=False)
+
+    with executors.ray_cluster(started.address) as executor:
+        outcome = run_plan(plan, executor, show)
+    assert killed
+    assert killed[0] < len(plan.missing)
+    assert outcome.failures == []
+    assert numbers(outcome) == numbers(run(text, tmp_path / "here"))
