@@ -1,0 +1,202 @@
+"""Which runs a sentence speaks of, what is measured on them, and how two groups of them compare.
+
+Runs are found by what they are (method, reward, γ, assumed η), not by the name of a grid or a label, so that anybody's
+own study gets verdicts. Runs of the same fold and seed are pairs.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rankloop.studies.claims.relations import Judgement, Relation
+from rankloop.studies.records import Record, Results
+from rankloop.studies.statistics import Difference, d_z, difference, hedges_g, log_ratio, ratio
+
+FEWEST = 3  # pairs, or runs on each side; with fewer nothing is decided
+OFFLINE_MARGIN = 0.01  # nDCG: less than this is no difference
+ONLINE_MARGIN = 0.01  # of the larger mean
+
+Sample = dict[tuple[int | None, int], float]  # by fold and seed
+
+
+class Measure(NamedTuple):
+    """A number of a run. `reach` is how many impressions the run must have; `margin` what counts as no difference."""
+
+    name: str
+    value: Callable[[Record], float]
+    reach: int = 0
+    margin: float = OFFLINE_MARGIN
+    relative: bool = False
+
+    def margin_between(self, left: Sample, right: Sample) -> float:
+        """The margin on this data: absolute, or a part of the larger mean."""
+        if not self.relative:
+            return self.margin
+        return self.margin * max(abs(float(np.mean(list(values.values())))) for values in (left, right))
+
+
+class Term(NamedTuple):
+    """A group of runs by role (`ROLTR`, `ips+`, `ips+ γ=0.5`, `η=2`); `minus` another role, seed by seed."""
+
+    role: str
+    minus: str | None = None
+    user: str | None = None
+
+    def __str__(self) -> str:
+        who = self.role if self.minus is None else f"({self.role} − {self.minus})"
+        return who if self.user is None else f"{who} {self.user}"
+
+
+class Part(NamedTuple):
+    """One comparison that a sentence consists of."""
+
+    left: Term
+    relation: Relation
+    right: Term
+    measure: Measure
+
+    @property
+    def roles(self) -> set[str]:
+        """The roles that must have been run."""
+        return {role for term in (self.left, self.right) for role in (term.role, term.minus) if role is not None}
+
+
+class Finding(NamedTuple):
+    """What the runs say about a part."""
+
+    part: Part
+    judgement: Judgement
+    effect: str
+    paired: bool
+    runs: tuple[int, int]
+    margin: float
+
+
+class MissingError(Exception):
+    """Why a part cannot be judged; the message completes "undecided: …"."""
+
+
+class Scene(NamedTuple):
+    """Where a sentence is checked: one grid on one collection under one user."""
+
+    results: Results
+    grid: str
+    collection: str
+    user: str
+
+
+def speed(record: Record) -> float:
+    """The mean offline nDCG over the curve, NaN without one."""
+    return record.learning_speed if record.offline_curve else math.nan
+
+
+def speed_within(impressions: int) -> Callable[[Record], float]:
+    """The mean offline nDCG over the first impressions of the curve."""
+
+    def value(record: Record) -> float:
+        early = [y for at, y in zip(record.offline_at, record.offline_curve, strict=True) if at <= impressions]
+        return float(np.mean(early)) if len(early) > 1 else math.nan
+
+    return value
+
+
+def offline_at(impressions: int) -> Callable[[Record], float]:
+    """The offline nDCG at the last evaluation up to so many impressions."""
+
+    def value(record: Record) -> float:
+        early = [y for at, y in zip(record.offline_at, record.offline_curve, strict=True) if at <= impressions]
+        return early[-1] if early else math.nan
+
+    return value
+
+
+def roles(record: Record) -> set[str]:
+    """What the claims call a run: its method, and for ROLTR its reward, discount and assumed η."""
+    names = {record.learner}
+    settings = record.settings.get("learner")
+    if record.learner != "ROLTR" or not isinstance(settings, dict):
+        return names
+    reward, discount = settings.get("reward", "ips+-"), settings.get("discount", 0.0)
+    names.add(f"{reward} γ={discount:g}")
+    if discount == 0:
+        names.add(reward)
+        eta = (settings.get("propensities") or {}).get("eta")
+        if eta is not None and reward.startswith("ips"):
+            names.add(f"η={eta:g}")
+    return names
+
+
+def grid_for(results: Results, collection: str, parts: tuple[Part, ...]) -> str | None:
+    """The grid with the most of what the parts need, long runs first; None if none has anything to compare."""
+    needed = set().union(*(part.roles for part in parts))
+    reach = max(part.measure.reach for part in parts)
+    best, best_rank = None, (False, 1)
+    for grid in results.axis("grid", collection=collection):
+        records = results.select(grid=grid, collection=collection)
+        present = needed & set().union(*(roles(record) for record in records))
+        rank = (any(record.impressions >= reach for record in records), len(present))
+        if len(present) > 1 and rank > best_rank:
+            best, best_rank = grid, rank
+    return best
+
+
+def find(scene: Scene, part: Part) -> Finding:
+    """What the runs of a scene say about a part; raises MissingError with the reason if they cannot."""
+    left, right = _sample(scene, part.left, part.measure), _sample(scene, part.right, part.measure)
+    shared = sorted(left.keys() & right.keys(), key=str)
+    paired = len(shared) >= FEWEST
+    if paired:
+        left, right = {key: left[key] for key in shared}, {key: right[key] for key in shared}
+    runs = len(left), len(right)
+    if min(runs) < FEWEST:
+        raise MissingError(f"{part.left} and {part.right} have too few runs ({min(runs)}; {FEWEST} are needed)")
+    a, b = list(left.values()), list(right.values())
+    compare = log_ratio if part.relation.is_ratio else difference
+    compared = compare(a, b, paired=paired)
+    if math.isnan(compared.estimate):
+        raise MissingError(f"{part.left} and {part.right} have no ratio, since a mean is not above 0")
+    margin = part.measure.margin_between(left, right)
+    effect = _effect(part, a, b, compared, paired)
+    return Finding(part, part.relation.judge(compared, margin), effect, paired, runs, margin)
+
+
+def _sample(scene: Scene, term: Term, measure: Measure) -> Sample:
+    user = term.user or scene.user
+    values = _values(scene, user, term.role, measure)
+    if term.minus is None:
+        return values
+    subtracted = _values(scene, user, term.minus, measure)
+    return {key: values[key] - subtracted[key] for key in values if key in subtracted}
+
+
+def _values(scene: Scene, user: str, role: str, measure: Measure) -> Sample:
+    """The measure by fold and seed; where several labels fill a role, the first of the study counts."""
+    under = [
+        record
+        for record in scene.results.records
+        if (record.grid, record.collection, record.user) == (scene.grid, scene.collection, user)
+    ]
+    if not under:
+        raise MissingError(f"grid {scene.grid} has no run under {user} clicks")
+    records = [record for record in under if role in roles(record)]
+    if not records:
+        raise MissingError(f"grid {scene.grid} has no run of {role} under {user} clicks")
+    records = [record for record in records if record.label == records[0].label]
+    reached = [record for record in records if record.impressions >= measure.reach]
+    if not reached:
+        longest = max(record.impressions for record in records)
+        raise MissingError(f"runs of {role} end at {longest:,} impressions, short of {measure.reach:,}")
+    values = {(record.fold, record.seed): measure.value(record) for record in reached}
+    finite = {key: value for key, value in values.items() if math.isfinite(value)}
+    if not finite:
+        raise MissingError(f"runs of {role} have no {measure.name}")
+    return finite
+
+
+def _effect(part: Part, a: list[float], b: list[float], compared: Difference, paired: bool) -> str:
+    if part.relation.is_ratio:
+        return f"{part.left} / {part.right} = {ratio(a, b, paired=paired)}"
+    size = f"d_z = {d_z(a, b):.2f}" if paired else f"g = {hedges_g(a, b):.2f}"
+    return f"{part.left} − {part.right} = {compared.estimate:+.3g} ± {compared.half_width():.2g}, {size}"
