@@ -1,0 +1,122 @@
+"""What `rankloop tune` does: search, print, and write the study file."""
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.text import Text
+
+from rankloop import users
+from rankloop.errors import DataError, SettingsError
+from rankloop.interchange.writing import write_text
+from rankloop.learners import from_settings, to_settings
+from rankloop.run import this_machine
+from rankloop.settings import require_choice, require_whole_number
+from rankloop.studies.specification import source_of
+from rankloop.studies.statistics import compare
+from rankloop.studies.tuning.search import OBJECTIVES, Objective, TuningResult, opened, tune
+from rankloop.studies.tuning.space import learners_of, parse_search, search_space
+from rankloop.studies.tuning.study import as_study, shown
+from rankloop.terminal import out as stdout
+from rankloop.terminal import print_json, progress_in_steps, table, working
+
+
+def main(
+    learner: str,
+    *,
+    data: str = "mslr-like",
+    scale: float | None = None,
+    fold: int | None = None,
+    user: str = "noisy",
+    search: Sequence[str] = (),
+    objective: Objective = "online",
+    impressions: int = 10_000,
+    repeats: int = 5,
+    seed: int = 1,
+    workers: int | None = None,
+    out: Path | None = None,
+    json: bool = False,
+) -> None:
+    """`rankloop tune`: search, print the table (or JSON), and write the study file of the best settings."""
+    require_choice("tune", "user", user, users.ATTRACTIONS)
+    method = from_settings({"learner": learner})
+    space = search_space(method, parse_search(search))
+    place = source_of(data, "tune")
+    changes = {"scale": scale, "folds": None if fold is None else (fold,)}
+    place = msgspec.structs.replace(place, **{name: value for name, value in changes.items() if value is not None})
+    if out is not None:
+        _check_target(out)
+    began = time.perf_counter()
+    total = len(learners_of(method, space)) * require_whole_number("tune", "repeats", repeats, at_least=1)
+    with working(f"preparing {place.name}"):
+        opened(place, 0)
+    with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as tell:
+        result = tune(
+            method, user, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
+            objective=objective, workers=workers, progress=tell,
+        )  # fmt: skip
+    if out is not None:
+        write_text(out, [as_study(result)])
+    if json:
+        print_json(document(result) | {"seconds": round(time.perf_counter() - began, 3), "study": out and str(out)})
+    else:
+        _show(result, out)
+
+
+def document(result: TuningResult) -> dict[str, Any]:
+    """Everything that the table shows, as plain values."""
+    best = result.best
+    return {
+        "objective": result.objective,
+        "user": msgspec.to_builtins(result.user),
+        "data": result.data if result.source is None else msgspec.to_builtins(result.source),
+        "impressions": result.impressions,
+        "repeats": result.repeats,
+        "seed": result.seed,
+        "candidates": [
+            {
+                "settings": candidate.chosen,
+                **candidate.interval._asdict(),
+                "runs": candidate.values,
+                "paired_p": None
+                if candidate is result.best
+                else compare(candidate.values, result.best.values).paired_p,
+            }
+            for candidate in result.candidates
+        ],
+        "best": to_settings(best.learner),
+        "at_edge": result.at_edge,
+        "manifest": this_machine(),
+    }
+
+
+def _show(result: TuningResult, out: Path | None) -> None:
+    best = result.best
+    made = table(best.learner.name, f"{result.objective} nDCG@10", "p against the best")
+    for candidate in result.candidates:
+        value = shown(candidate, result.objective)
+        p = compare(candidate.values, best.values).paired_p
+        compared = "" if math.isnan(p) else f"{p:.2g}"
+        emphasis, compared = ("bold", "best") if candidate is best else ("", compared)
+        made.add_row(Text(str(candidate), emphasis), Text(value, emphasis), Text(compared, emphasis))
+    stdout.print(made)
+    stdout.print(
+        f"\nMean of {result.repeats} runs of {result.impressions:,} impressions on {result.data}, {result.user.name} "
+        f"clicks, ± 95 % t-interval; paired t-tests.\n{OBJECTIVES[result.objective]}."
+    )
+    for name in result.at_edge:
+        stdout.print(f"The best {name} is the last that was tried in its direction: try values beyond it.")
+    if out is not None:
+        stdout.print(f"\n{out}: measures {best} on the test split; run it with: rankloop run {out}", markup=False)
+
+
+def _check_target(path: Path) -> None:
+    """Refuse a file that could not be written, or not be run, before the search and not after it."""
+    if path.suffix != ".toml":
+        raise SettingsError(f"a study file ends in .toml; got {path}")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise DataError(f"cannot write {path}: its folder is not there, or not writable")

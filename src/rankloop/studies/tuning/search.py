@@ -1,0 +1,256 @@
+"""Settings by grid search on the validation split, the way the paper chose its learning rates.
+
+The test split is never read: a search runs on a collection in which the validation split has taken its place. Offline
+objectives learn on the training queries and are measured on the validation queries. The online objective measures the
+pages that people see while a method learns, so there the people's queries come from the validation split as well; the
+pages that a study reports, those of the training queries, have then not been used for tuning. All candidates share
+seeds, and so the sequence of queries.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from rankloop import users
+from rankloop.data import Collection, load
+from rankloop.data.worlds import WORLDS
+from rankloop.errors import DataError, SettingsError
+from rankloop.learners import Learner, from_settings, to_settings
+from rankloop.settings import require_choice, require_seed, require_whole_number
+from rankloop.simulation import simulate
+from rankloop.studies.specification import Source, source_of
+from rankloop.studies.statistics import Interval, interval
+from rankloop.studies.tuning.space import chosen_of, learners_of, search_space
+from rankloop.studies.tuning.values import described
+from rankloop.users import User
+
+OBJECTIVES = {
+    "online": "Σ 0.9995^i · nDCG@10 of the pages shown, to people who ask the validation queries",
+    "offline": "nDCG@10 on the validation queries after the last impression",
+    "speed": "nDCG@10 on the validation queries, mean over the learning curve",
+}
+Objective = Literal["online", "offline", "speed"]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One point of the grid: its learner, the searched settings in it, and what each repeat gave.
+
+    A run whose weights grew beyond all numbers gives NaN, and its candidate is never the best.
+    """
+
+    learner: Any
+    chosen: dict[str, Any]
+    values: tuple[float, ...]
+
+    @property
+    def interval(self) -> Interval:
+        """Mean and half-width of the 95 % t-interval over the repeats."""
+        return interval(self.values)
+
+    @property
+    def mean(self) -> float:
+        """The mean over the repeats; NaN if one diverged."""
+        return self.interval.mean
+
+    def __str__(self) -> str:
+        return described(self.chosen)
+
+
+@dataclass(frozen=True)
+class TuningResult:
+    """Every candidate, in the order of the search, and what was measured.
+
+    `source` is how a study loads the collection; None where it lay in memory and has no name.
+    """
+
+    candidates: tuple[Candidate, ...]
+    objective: str
+    user: User
+    data: str
+    source: Source | None
+    impressions: int
+    repeats: int
+    seed: int
+
+    @cached_property
+    def best(self) -> Candidate:
+        """The candidate with the highest mean; of equal ones the first."""
+        return max(self.candidates, key=lambda one: -math.inf if math.isnan(one.mean) else one.mean)
+
+    @property
+    def at_edge(self) -> list[str]:
+        """Searched settings whose best value is the largest or smallest tried, where one beyond it is possible."""
+        return [name for name in self.best.chosen if self._could_go_on(name)]
+
+    def _could_go_on(self, name: str) -> bool:
+        best = self.best.chosen[name]
+        tried = {candidate.chosen[name] for candidate in self.candidates} if _is_number(best) else {best}
+        ordered = sorted(tried)
+        if len(ordered) < 2 or best not in (ordered[0], ordered[-1]):
+            return False
+        inner = ordered[1] if best == ordered[0] else ordered[-2]
+        beyond = best * best / inner if ordered[0] > 0 else 2 * best - inner
+        try:
+            from_settings(to_settings(self.best.learner) | {name: type(best)(beyond)})
+        except SettingsError:
+            return False
+        return True
+
+
+def tune(
+    learner: Learner,
+    user: User | str,
+    data: Collection | Source | str,
+    *,
+    search: Mapping[str, Sequence[Any]] | None = None,
+    impressions: int = 10_000,
+    repeats: int = 5,
+    seed: int = 1,
+    objective: Objective = "online",
+    workers: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TuningResult:
+    """Try every combination of the searched settings and measure each on the validation split.
+
+    Args:
+        learner: the method, with the settings that are not searched.
+        user: who clicks; a name (`noisy`) takes the table for the collection's grades.
+        data: a collection, or as a study names one: then each process opens it itself, and repeats are spread over
+            its folds.
+        search: values to try by setting, such as `{"learning_rate": [0.01, 0.1]}`; None: learning rates from 0.0003
+            to 0.3 in half decades.
+        impressions, repeats: of each candidate.
+        seed: of the first repeat; the others count on.
+        objective: what is compared: `online`, `offline` or `speed` (the mean of the offline curve).
+        workers: processes; None: all cores. The result does not depend on it.
+        progress: called with a word on each finished run.
+
+    >>> import rankloop as rl
+    >>> result = tune(rl.ROLTR(), "noisy", rl.load("tiny"), search={"learning_rate": [1e-6, 0.01]}, impressions=500,
+    ...               repeats=2, workers=1)
+    >>> result.best.learner
+    ROLTR(learning_rate=0.01)
+    >>> print(result.best)
+    learning_rate=0.01
+    """
+    cores = _check(impressions, repeats, seed, objective, workers)
+    space = search_space(learner, search)
+    learners = learners_of(learner, space)
+    place = source_of(data, "tune") if isinstance(data, str) else data
+    folds = [_measured(opened(place, repeat), objective) for repeat in range(_different(place, repeats))]
+    somebody = users.by_name(user, folds[0].grades) if isinstance(user, str) else user
+    for one in learners:  # compiles, and finds what does not fit the data, before anything takes long
+        simulate(one, somebody, folds[0], 1, seed, evaluate_every=0)
+    trials = [
+        _Trial(number, repeat, one, somebody, impressions, seed + repeat, objective)
+        for number, one in enumerate(learners)
+        for repeat in range(repeats)
+    ]
+    values = np.full((len(learners), repeats), np.nan)
+    for trial, value in _run_all(trials, folds[0] if isinstance(place, Collection) else place, cores):
+        values[trial.candidate, trial.repeat] = value
+        if progress is not None:
+            progress(described(chosen_of(trial.learner, space)))
+    if np.isnan(values).any(axis=1).all():
+        raise SettingsError("tune: the weights of every candidate grew beyond all numbers; try smaller learning rates")
+    measured = zip(learners, values.tolist(), strict=True)
+    return TuningResult(
+        candidates=tuple(Candidate(one, chosen_of(one, space), tuple(runs)) for one, runs in measured),
+        objective=objective,
+        user=somebody,
+        data=folds[0].name,
+        source=place if isinstance(place, Source) else _named(place),
+        impressions=impressions,
+        repeats=repeats,
+        seed=seed,
+    )
+
+
+def _check(impressions: int, repeats: int, seed: int, objective: str, workers: int | None) -> int:
+    """Refuse what makes no sense; how many processes to use."""
+    require_whole_number("tune", "impressions", impressions, at_least=1)
+    require_whole_number("tune", "repeats", repeats, at_least=1)
+    require_seed("tune", require_seed("tune", seed) + repeats - 1)
+    require_choice("tune", "objective", objective, OBJECTIVES)
+    return os.cpu_count() or 1 if workers is None else require_whole_number("tune", "workers", workers, at_least=1)
+
+
+class _Trial(NamedTuple):
+    """One run of the search."""
+
+    candidate: int
+    repeat: int
+    learner: Any
+    user: User
+    impressions: int
+    seed: int
+    objective: str
+
+
+def _run_all(trials: list[_Trial], data: Collection | Source, workers: int) -> Iterator[tuple[_Trial, float]]:
+    """Run the trials on so many processes, and give each with its value as it is done."""
+    jobs = (delayed(_value)(trial, data) for trial in trials)
+    # Arrays are mapped copy-on-write: read-only ones would be another type, and compile every kernel again.
+    yield from Parallel(n_jobs=workers, return_as="generator_unordered", mmap_mode="c")(jobs)
+
+
+def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
+    here = data if isinstance(data, Collection) else _measured(opened(data, trial.repeat), trial.objective)
+    every = {"online": 0, "offline": trial.impressions, "speed": points_every(trial.impressions)}[trial.objective]
+    try:
+        with np.errstate(over="ignore"):
+            run = simulate(trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every)
+    except SettingsError:  # the settings were checked: what is left are weights that are no longer finite
+        return trial, math.nan
+    if trial.objective == "online":
+        return trial, run.online_ndcg
+    return trial, run.offline_ndcg if trial.objective == "offline" else float(run.offline_curve[:, 1].mean())
+
+
+def points_every(impressions: int) -> int:
+    """Impressions between two points of a learning curve: a thousand, fewer in short runs."""
+    return min(1000, max(1, impressions // 20))
+
+
+def opened(data: Collection | Source, repeat: int) -> Collection:
+    """The collection that a repeat runs on: repeats are spread over the folds, as in a study."""
+    if isinstance(data, Collection):
+        return data
+    fold = data.folds[repeat % len(data.folds)] if data.folds else None
+    return load(data.data, fold=fold, scale=data.scale)
+
+
+def _different(data: Collection | Source, repeats: int) -> int:
+    return min(repeats, len(data.folds)) if isinstance(data, Source) and data.folds else 1
+
+
+def _measured(data: Collection, objective: str) -> Collection:
+    """The collection with its validation split in the place of the test split, and online of the training split."""
+    if data.vali is None:
+        raise DataError(f"{data.name} has no validation split to tune on; the test split is not for that")
+    if not (data.vali.ideal_dcg > 0).any():
+        raise DataError(f"{data.name}: no query of the validation split has a relevant candidate to tune on")
+    return replace(data, train=data.vali if objective == "online" else data.train, test=data.vali, vali=None)
+
+
+def _named(data: Collection) -> Source | None:
+    """How a study loads this collection, if its name is enough."""
+    world = WORLDS.get(data.name)
+    if not data.content_hash or (world is not None and world.queries["train"] != data.train.queries):
+        return None
+    try:
+        same = load(data.name, fold=data.fold).content_hash == data.content_hash
+    except DataError:
+        return None
+    return Source(data=data.name, folds=None if data.fold is None else (data.fold,)) if same else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
