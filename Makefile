@@ -13,7 +13,7 @@ help:            ## what there is
 
 $(VENV)/.installed: pyproject.toml
 	@echo "setting up $(VENV) (once)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) --editable .
 	@touch $@
 

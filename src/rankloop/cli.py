@@ -4,9 +4,10 @@ What only one command needs is imported inside it. A mistake of the user's is a 
 code 2; results go to standard output, progress to standard error.
 """
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -92,14 +93,14 @@ def report(folder: Annotated[Path, typer.Argument(help="A results folder, such a
 def study_list() -> None:
     """The studies that come with rankloop."""
     from rankloop.studies.specification import cells, load_study, names
-    from rankloop.terminal import out, table
+    from rankloop.terminal import print_table, table
 
     made = table("study", "runs", "question")
     made.columns[2].justify = "left"
     for name in names():
         found = load_study(name)
         made.add_row(name, f"{len(cells(found)):,}", found.question)
-    out.print(made)
+    print_table(made)
 
 
 @study_app.command("show")
@@ -230,6 +231,8 @@ def bench(
     from rankloop import benchmark
     from rankloop.terminal import print_json, show_benchmark
 
+    if out is not None:
+        out.open("a").close()  # better to fail now than after all the measuring
     results = benchmark.run(quick=quick)
     if out is not None:
         out.write_text(benchmark.as_markdown(results))
@@ -251,17 +254,30 @@ def root(
         raise typer.Exit
 
 
-def main(arguments: list[str] | None = None) -> Any:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a `RankloopError` becomes a sentence and exit code 2."""
     try:
-        app(args=arguments, prog_name="rankloop")
+        code = app(args=arguments, prog_name="rankloop", standalone_mode=False)
+        sys.stdout.flush()
     except RankloopError as error:
-        typer.echo(f"rankloop: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("rankloop: interrupted", err=True)
-        sys.exit(130)
+        code = _leave(f"rankloop: {error}", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _leave("rankloop: interrupted; what was finished is kept", 130)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); nothing is wrong on our side.
-        sys.stderr.close()
-        sys.exit(0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        code = _leave(f"rankloop: {error.strerror}: {error.filename or 'standard output'}", 2)
+    except Exception as error:
+        # A mistake in the command itself: the parser's own exceptions know how to show themselves.
+        if not hasattr(error, "show") or not hasattr(error, "exit_code"):
+            raise
+        error.show()
+        code = error.exit_code
+    sys.exit(code or 0)
+
+
+def _leave(sentence: str, code: int) -> int:
+    typer.echo(sentence, err=True)
+    return code

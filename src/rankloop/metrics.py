@@ -14,10 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
-from rankloop.settings import require_choice
+from rankloop.settings import require_choice, require_whole_number
 
 CUTOFF = 10
+MAX_GRADE = 30  # 2^grade must stay an exact, sensible gain
 ONLINE_DISCOUNT = 0.9995
 
 NothingRelevant = Literal["skip", "zero"]
@@ -29,7 +31,10 @@ def gains(grades: ArrayLike) -> NDArray[np.float64]:
     >>> gains([0, 1, 2, 3, 4])
     array([ 0.,  1.,  3.,  7., 15.])
     """
-    return np.exp2(np.asarray(grades, dtype=np.float64)) - 1.0
+    values = np.asarray(grades, dtype=np.float64)
+    if not ((values >= 0) & (values <= MAX_GRADE)).all():
+        raise SettingsError(f"grades must lie between 0 and {MAX_GRADE}; got {values.ravel().tolist()}")
+    return np.exp2(values) - 1.0
 
 
 def discounts(k: int) -> NDArray[np.float64]:
@@ -47,6 +52,7 @@ def dcg(grades: ArrayLike, k: int = CUTOFF) -> float:
     >>> round(dcg([3, 0, 1]), 4)
     7.5
     """
+    require_whole_number("dcg", "k", k, at_least=1)
     top = gains(grades)[:k]
     return float(top @ discounts(len(top)))
 
@@ -72,6 +78,8 @@ def online_performance(page_ndcg: ArrayLike, discount: float = ONLINE_DISCOUNT) 
     2000.0
     """
     seen = np.asarray(page_ndcg, dtype=np.float64)
+    if not np.isfinite(seen).all():
+        raise SettingsError("online_performance: every page needs a finite nDCG")
     return float(seen @ np.power(discount, np.arange(len(seen))))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data.collection import MAX_GRADE
 from rankloop.errors import SettingsError
-from rankloop.learners import Learner
+from rankloop.learners import Learner, require_learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
+from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
 from rankloop.settings import require_seed, require_whole_number
 
 
@@ -91,6 +91,7 @@ class OnlineRanker:
         page_size: int = 10,
         weights: ArrayLike | None = None,
     ) -> None:
+        require_learner("OnlineRanker", learner)
         require_whole_number("OnlineRanker", "features", features, at_least=1)
         require_whole_number("OnlineRanker", "page_size", page_size, at_least=1)
         require_seed("OnlineRanker", seed)
@@ -143,6 +144,7 @@ class OnlineRanker:
         the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn
         from the truth (MDPRank).
         """
+        self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
         self._make_room(len(page.candidates))
         if as_drawn:
@@ -155,6 +157,7 @@ class OnlineRanker:
                 self.model, self._work, page.candidates, self._key, page.impression,
                 page.documents, page.notes, feedback,
             )  # fmt: skip
+        self._check_weights()
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
         try:
@@ -185,14 +188,25 @@ class OnlineRanker:
             wanted, given, other = "grades", grades, clicks
         if given is None or other is not None:
             raise SettingsError(f"{self.learner.name} learns from {wanted}; give {wanted}=[...]")
-        try:
-            feedback = np.array(given, dtype=np.float64, ndmin=1)
-        except (TypeError, ValueError):
-            raise SettingsError(f"{wanted} must be numbers; got {given!r}") from None
-        if feedback.shape != (len(page),):
-            raise SettingsError(f"{wanted} must have one value per shown document: {len(page)}; got {feedback.size}")
-        if wanted == "clicks" and not ((feedback >= 0.0) & (feedback <= 1.0)).all():
-            raise SettingsError(f"clicks must lie between 0 and 1; got {feedback.tolist()}")
-        if wanted == "grades" and not np.isin(feedback, np.arange(MAX_GRADE + 1)).all():
-            raise SettingsError(f"grades must be whole numbers from 0 to {MAX_GRADE}; got {feedback.tolist()}")
-        return feedback
+        return (checked_clicks if wanted == "clicks" else checked_grades)(given, len(page))
+
+    def _check_page(self, page: Page) -> None:
+        """Refuse a page that another ranker drew: kernels do not look where they write."""
+        if not isinstance(page, Page):
+            raise SettingsError(f"learn takes a page that rank gave; got {type(page).__name__}")
+        checked_page(page.documents, len(page.candidates))
+        fits = (
+            page.candidates.shape[1] == self.features
+            and len(page) <= self.page_size
+            and page.notes.shape == (len(page), self.learner.note_width())
+            and page.scores.shape == (len(page.candidates),)
+        )
+        if not fits:
+            raise SettingsError("this page was drawn by a ranker with other features, page size or method")
+
+    def _check_weights(self) -> None:
+        if not np.isfinite(self.model.ranker.rounded).all():
+            raise SettingsError(
+                f"{self.learner.name} diverged by impression {self.impressions}: its weights left the range of "
+                f"float32; lower the learning rate or scale the features"
+            )

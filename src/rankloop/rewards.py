@@ -33,9 +33,10 @@ def reward_table(reward: str, propensities: ArrayLike) -> tuple[NDArray[np.float
     (array([0.   , 0.631]), array([-1.   , -0.631]))
     """
     require_choice("rewards", "reward", reward, REWARDS)
-    p = _checked(propensities)
     if reward.startswith("naive"):
-        p = np.ones_like(p)
+        p = np.ones(np.size(propensities))
+    else:
+        p = _checked(propensities)
     weight = discounts(len(p))
     click, skip = np.zeros_like(p), np.zeros_like(p)
     if "+" in reward:
@@ -53,7 +54,9 @@ def rewards(reward: str, clicks: ArrayLike, propensities: ArrayLike) -> NDArray[
     array([-1.   ,  1.893])
     """
     c = np.atleast_1d(np.asarray(clicks, dtype=np.float64))
-    p = _checked(propensities)
+    if not ((c >= 0.0) & (c <= 1.0)).all():
+        raise SettingsError(f"rewards: clicks must lie between 0 and 1; got {c.tolist()}")
+    p = np.atleast_1d(np.asarray(propensities, dtype=np.float64))
     if len(p) < len(c):
         raise SettingsError(f"rewards: {len(c)} clicks need as many propensities; got {len(p)}")
     click, skip = reward_table(reward, p[: len(c)])
@@ -82,7 +85,9 @@ def returns(rewards: ArrayLike, discount: float = 0.0, *, discount_steps: bool =
     array([3., 4., 4.])
     """
     require_number("returns", "discount", discount, at_least=0, at_most=1)
-    result = np.array(rewards, dtype=np.float64)
+    result = np.array(rewards, dtype=np.float64, ndmin=1)
+    if not np.isfinite(result).all():
+        raise SettingsError(f"returns: rewards must be finite; got {result.tolist()}")
     accumulate_returns(result, discount, discount_steps)
     return result
 

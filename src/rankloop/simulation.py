@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data.collection import Collection
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
-from rankloop.learners import Learner, to_settings
+from rankloop.learners import Learner, require_learner, to_settings
 from rankloop.loop import Pending, Queries, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
 from rankloop.run import Run, this_machine
@@ -73,6 +73,11 @@ def simulate(
         "gradient_variance": gradient_variance,
         "nothing_relevant": nothing_relevant,
     }
+    require_learner("simulate", learner)
+    if isinstance(user, type) or not hasattr(user, "compiled"):
+        raise SettingsError(f"simulate: user must be somebody who clicks, such as rl.users.noisy(); got {user!r}")
+    if not isinstance(data, Collection):
+        raise SettingsError(f"simulate: data must be a collection, such as rl.load('tiny'); got {data!r}")
     _check(settings)
     if gradient_variance and not hasattr(learner, "returns"):
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
@@ -96,12 +101,12 @@ def simulate(
         variance_curve=record.variance,
         settings={
             "learner": to_settings(learner),
-            "user": msgspec.to_builtins(user),
+            "user": msgspec.json.decode(msgspec.json.encode(user)),
             "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash},
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
         }
         | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
-        manifest=this_machine(),
+        manifest=this_machine() | {"data": data.content_hash},
         seconds={"learning": learning, "evaluation": time.perf_counter() - began},
     )
 
@@ -140,6 +145,7 @@ class _Loop:
     ) -> tuple[float, NDArray[np.float64]]:
         """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
         checkpoints = np.zeros((len(points), self.model.ranker.weights.size))
+        row_of = {point: row for row, point in enumerate(points)}
         stops = sorted({*points, *range(0, impressions, _CHUNK), impressions})
         seconds, done = 0.0, 0
         self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
@@ -148,8 +154,13 @@ class _Loop:
             self._advance(done, stop, record)
             seconds += time.perf_counter() - began
             done = stop
-            if stop in points:
-                checkpoints[points.index(stop)] = self.model.ranker.weights
+            if not np.isfinite(self.model.ranker.rounded).all():
+                raise SettingsError(
+                    f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
+                    f"lower the learning rate or scale the features"
+                )
+            if stop in row_of:
+                checkpoints[row_of[stop]] = self.model.ranker.weights
             if progress is not None:
                 progress(done)
         return seconds, checkpoints

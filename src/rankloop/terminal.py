@@ -147,6 +147,12 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
+def print_table(made: Table) -> None:
+    """A table as wide as it needs to be: a terminal that is too narrow wraps it, but no number is cut short."""
+    made.width = out.measure(made, options=out.options.update(width=10_000)).maximum
+    out.print(made, crop=False, overflow="ignore", soft_wrap=True)
+
+
 def show_collections(found: Sequence[Listed]) -> None:
     """What is stored, then what could be."""
     if found:
@@ -157,18 +163,18 @@ def show_collections(found: Sequence[Listed]) -> None:
                 ",".join(map(str, entry.folds)) or "–", "–" if entry.scale is None else f"{entry.scale:g}",
                 size(entry.disk_bytes), entry.source or "made here",
             )  # fmt: skip
-        out.print(stored)
+        print_table(stored)
         out.print()
     worlds = table("synthetic worlds", "queries", "features", "")
     for world in WORLDS.values():
         worlds.add_row(world.name, f"{sum(world.queries.values()):,}", str(world.features), world.title)
-    out.print(worlds)
+    print_table(worlds)
     out.print()
     published = table("published sets", "features", "grades", "")
     for known in CATALOGUE.values():
         features = " or ".join(map(str, known.features))
         published.add_row(known.id, features, f"0–{known.highest_grade}", known.title)
-    out.print(published)
+    print_table(published)
     out.print("\nImport your copy of a published set with: rankloop data add ID PATH")
 
 
@@ -185,7 +191,7 @@ def show_report(report: Report) -> None:
                 f"{shape.shortest} – {shape.mean:.1f} – {shape.longest}", f"{shape.nothing_relevant:,}",
                 " ".join(f"{count:,}" for count in shape.grades),
             )  # fmt: skip
-    out.print(shapes)
+    print_table(shapes)
     for difference in report.differences:
         out.print(f"  [yellow]differs[/yellow]  {difference}")
 
@@ -196,5 +202,5 @@ def show_benchmark(results: Any) -> None:
         made = table(*section.columns, title=section.title)
         for row in section.rows:
             made.add_row(*row)
-        out.print(made)
+        print_table(made)
         out.print()

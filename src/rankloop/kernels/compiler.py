@@ -97,7 +97,8 @@ def cache_folder() -> Path:
         with tempfile.TemporaryFile(dir=base):
             pass
     except OSError:
-        base = Path(tempfile.gettempdir()) / f"rankloop-compiled-{os.getuid()}"
+        # Numba unpickles what it finds in its cache, so a folder that others could have filled will not do.
+        base = Path(tempfile.mkdtemp(prefix="rankloop-compiled-"))
     folder = base / f"rankloop-{_sources_fingerprint()}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,6 +117,9 @@ def _sources_fingerprint() -> str:
 
 
 def _forget_old_generations(base: Path) -> None:
-    generations = sorted(base.glob("rankloop-*"), key=lambda folder: folder.stat().st_mtime)
+    try:
+        generations = sorted(base.glob("rankloop-*"), key=lambda folder: folder.stat().st_mtime)
+    except FileNotFoundError:
+        return  # another process is tidying up
     for folder in generations[:-_KEPT_GENERATIONS]:
         shutil.rmtree(folder, ignore_errors=True)

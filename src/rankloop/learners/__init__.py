@@ -27,14 +27,21 @@ LEARNERS: dict[str, Any] = {
 }
 
 
+def require_learner(owner: str, learner: Any) -> None:
+    """Refuse anything but the settings of a method."""
+    if isinstance(learner, type) or not hasattr(learner, "note_width"):
+        raise SettingsError(f"{owner}: learner must be the settings of a method, such as rl.ROLTR(); got {learner!r}")
+
+
 def to_settings(learner: Learner) -> dict[str, Any]:
     """A learner's settings as plain values, for TOML, JSON and manifests."""
-    return {name: value for name, value in msgspec.to_builtins(learner).items() if value is not None}
+    plain = msgspec.json.decode(msgspec.json.encode(learner))
+    return {name: value for name, value in plain.items() if value is not None}
 
 
 def from_settings(settings: dict[str, Any]) -> Any:
     """The learner that `to_settings` described; unknown names and keys are refused."""
-    name = settings.get("learner")
+    name = settings.get("learner") if isinstance(settings, dict) else None
     if not isinstance(name, str) or name not in LEARNERS:
         raise SettingsError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}")
     try:
@@ -57,5 +64,6 @@ __all__ = [
     "MDPRank",
     "Oracle",
     "from_settings",
+    "require_learner",
     "to_settings",
 ]

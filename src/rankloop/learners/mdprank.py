@@ -24,7 +24,7 @@ from rankloop.learners.reinforce import (
     decayed,
     show_plackett_luce,
 )
-from rankloop.metrics import gains
+from rankloop.metrics import MAX_GRADE, gains
 from rankloop.policies import plackett_luce
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS
@@ -110,7 +110,7 @@ class MDPRank(
 
     def returns(self, grades: ArrayLike) -> NDArray[np.float64]:
         """G_t for each rank of a page with these grades."""
-        shown = np.asarray(grades, dtype=np.int64)
+        shown = plackett_luce.checked_grades(grades, np.size(grades)).astype(np.int64)
         earned = _gain_by_grade(self.variant)[shown] * _step_weights(self.variant, len(shown))
         return returns(earned, self.gamma)
 
@@ -120,7 +120,7 @@ class MDPRank(
 
 
 def _gain_by_grade(variant: str) -> NDArray[np.float64]:
-    grades = np.arange(32)
+    grades = np.arange(MAX_GRADE + 1)
     return gains(grades) if variant == "paper" else grades.astype(np.float64)
 
 

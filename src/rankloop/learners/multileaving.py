@@ -16,7 +16,7 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, TIES, below, bits, stream_key, uniform
 from rankloop.kernels.selection import sortable32
-from rankloop.policies.plackett_luce import checked_page
+from rankloop.policies.plackett_luce import checked_clicks, checked_page
 
 
 def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
@@ -29,11 +29,10 @@ def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[n
     """
     orders = np.asarray(rankings, dtype=np.int64)
     everything = np.arange(orders.shape[-1])
-    shown, clicked = checked_page(page, len(everything)), np.asarray(clicks, dtype=np.float64)
+    shown = checked_page(page, len(everything))
+    clicked = checked_clicks(clicks, len(shown))
     if orders.ndim != 2 or (np.sort(orders, axis=1) != everything).any():
         raise SettingsError("each ranking must list every document exactly once, best first")
-    if shown.shape != clicked.shape:
-        raise SettingsError(f"clicks must have one value per shown document: {len(shown)}")
     keys = np.empty_like(orders)
     for ranker, order in enumerate(orders):
         keys[ranker, order] = -everything

@@ -15,12 +15,11 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
-from rankloop.policies.plackett_luce import checked_page, checked_scores, log_remaining
+from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.contract import ascend
 from rankloop.rankers.linear import INITIALS
@@ -89,9 +88,7 @@ class PDGD(
         """d objective/ds: one value per candidate, 0 for those in no pair."""
         z = checked_scores(scores)
         shown = checked_page(page, len(z))
-        clicked = np.array(clicks, dtype=np.float64, ndmin=1)
-        if shown.shape != clicked.shape:
-            raise SettingsError(f"clicks must have one value per shown document: {len(shown)}; got {len(clicked)}")
+        clicked = checked_clicks(clicks, len(shown))
         work = PDGDWork.of(1, len(shown), len(z))
         pair_gradient(z, shown, clicked, work)
         return work.base.gradient[: len(z)].copy()

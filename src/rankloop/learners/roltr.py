@@ -126,7 +126,7 @@ class ROLTR(
 
     def returns(self, clicks: ArrayLike) -> NDArray[np.float64]:
         """G_t for each rank of a page with these clicks (before any running baseline)."""
-        c = np.asarray(clicks, dtype=np.float64)
+        c = plackett_luce.checked_clicks(clicks, np.size(clicks))
         click, skip = self.reward_table(len(c))
         earned = c * click + (1.0 - c) * skip
         return returns(earned, self.discount, discount_steps=self.discount_steps)

@@ -16,6 +16,7 @@ from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import exp, log, whole_blocks
 from rankloop.kernels.draws import POLICY, stream_key, uniform
 from rankloop.kernels.selection import LOWEST, sortable64, take_largest
+from rankloop.metrics import MAX_GRADE
 from rankloop.settings import require_number, require_seed, require_whole_number
 
 
@@ -75,11 +76,9 @@ def score_gradient(
     """
     z = checked_scores(scores, temperature)
     shown = checked_page(page, len(z))
-    weights = np.asarray(returns, dtype=np.float64)
-    if weights.shape != shown.shape:
-        raise SettingsError(f"returns must have one value per shown document: {len(shown)}; got {weights.size}")
+    weights = checked_returns(returns, len(shown))
     gradient, remaining = np.empty(whole_blocks(len(z))), np.empty(len(shown) + 1)
-    policy_gradient(z, shown, weights.copy(), temperature, remaining, gradient)
+    policy_gradient(z, shown, weights, temperature, remaining, gradient)
     return gradient[: len(z)]
 
 
@@ -104,6 +103,35 @@ def checked_page(page: ArrayLike, candidates: int) -> NDArray[np.int64]:
             f"page must hold different indices from 0 to {candidates - 1}, at least one; got {shown.tolist()}"
         )
     return shown.astype(np.int64)
+
+
+def checked_returns(returns: ArrayLike, shown: int, name: str = "returns") -> NDArray[np.float64]:
+    """One finite number per shown document; anything else is refused."""
+    try:
+        values = np.array(returns, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError):
+        raise SettingsError(f"{name} must be numbers, one per shown document; got {returns!r}") from None
+    if values.shape != (shown,):
+        raise SettingsError(f"{name} must have one value per shown document: {shown}; got {values.size}")
+    if not np.isfinite(values).all():
+        raise SettingsError(f"{name} must be finite; got {values.tolist()}")
+    return values
+
+
+def checked_clicks(clicks: ArrayLike, shown: int) -> NDArray[np.float64]:
+    """One value in [0, 1] per shown document; anything else is refused."""
+    values = checked_returns(clicks, shown, "clicks")
+    if values.min() < 0 or values.max() > 1:
+        raise SettingsError(f"clicks must lie between 0 and 1; got {values.tolist()}")
+    return values
+
+
+def checked_grades(grades: ArrayLike, shown: int) -> NDArray[np.float64]:
+    """One whole number from 0 to 30 per shown document; anything else is refused."""
+    values = checked_returns(grades, shown, "grades")
+    if not np.isin(values, np.arange(MAX_GRADE + 1)).all():
+        raise SettingsError(f"grades must be whole numbers from 0 to {MAX_GRADE}; got {values.tolist()}")
+    return values
 
 
 @kernel

@@ -17,7 +17,17 @@ from rankloop.studies.records import Record, Results, read_results
 from rankloop.studies.runner import Plan, make_plan, run_plan
 from rankloop.studies.specification import cells, load_study
 from rankloop.studies.statistics import compare, interval
-from rankloop.terminal import duration, err, out, print_json, progress_in_steps, study_progress, table, working
+from rankloop.terminal import (
+    duration,
+    err,
+    out,
+    print_json,
+    print_table,
+    progress_in_steps,
+    study_progress,
+    table,
+    working,
+)
 from rankloop.users import noisy
 
 _BYTES_PER_RECORD = 20_000
@@ -128,7 +138,7 @@ def _show_place(results: Results, place: dict[str, str]) -> None:
         rate = sum(record.impressions / record.learning_seconds for record in records) / len(records)
         made.add_row(label, *texts, f"{rate:,.0f}", str(len(records)))
     out.print()
-    out.print(made)
+    print_table(made)
     _compare_online(results, place)
 
 

@@ -1,5 +1,6 @@
 """Where runs are computed: processes on this machine, or a Ray cluster. Both give ordinary futures."""
 
+import logging
 import multiprocessing
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -65,7 +66,7 @@ class RayCluster:
             ) from None
         self._ray = ray
         try:
-            ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="error")
+            ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
         # Twice as many runs as cores are under way, so that no core waits for this process to send the next one.
