@@ -133,9 +133,10 @@ def test_a_best_value_at_the_edge_of_the_search_is_told_unless_nothing_lies_beyo
         assert made(*means, name="discount", values=(0.0, 0.5, 1.0)).at_edge == []
 
 
-def test_a_candidate_that_diverges_does_not_end_the_search():
+@pytest.mark.parametrize("objective", search.OBJECTIVES)
+def test_a_candidate_that_diverges_does_not_end_the_search(objective):
     result = tune(rl.ROLTR(), "noisy", TINY, search={"learning_rate": [1e300, 0.01]}, impressions=100, repeats=2,
-                  objective="offline", workers=1)  # fmt: skip
+                  objective=objective, workers=1)  # fmt: skip
     assert np.isnan(result.candidates[0].mean)
     assert result.best.chosen == {"learning_rate": 0.01}
     assert "diverged" in as_study(result)
@@ -180,6 +181,8 @@ BARREN = rl.Split.of(np.zeros((2, TINY.features)), [0, 0], [1, 1])
         ({"search": {"reward": ["ips"]}}, "got 'ips'"),
         ({"search": {"propensities": [rl.propensities.known([1.0])]}}, "given for 1 ranks"),
         ({"learner": rl.Oracle(), "search": None}, "Oracle has no learning_rate"),
+        ({"learner": "ROLTR"}, "learner"),
+        ({"data": 3}, "collections"),
         ({"objective": "luck"}, "objective must be one of 'online', 'offline', 'speed'; got 'luck'"),
         ({"impressions": 0}, "impressions"),
         ({"repeats": 0}, "repeats"),

@@ -22,7 +22,7 @@ from rankloop.studies.tuning.search import OBJECTIVES, Objective, TuningResult, 
 from rankloop.studies.tuning.space import learners_of, parse_search, search_space
 from rankloop.studies.tuning.study import as_study, shown
 from rankloop.terminal import out as stdout
-from rankloop.terminal import print_json, progress_in_steps, table, working
+from rankloop.terminal import print_json, print_table, progress_in_steps, table, working
 
 
 def main(
@@ -103,7 +103,7 @@ def _show(result: TuningResult, out: Path | None) -> None:
         compared = "" if math.isnan(p) else f"{p:.2g}"
         emphasis, compared = ("bold", "best") if candidate is best else ("", compared)
         made.add_row(Text(str(candidate), emphasis), Text(value, emphasis), Text(compared, emphasis))
-    stdout.print(made)
+    print_table(made)
     stdout.print(
         f"\nMean of {result.repeats} runs of {result.impressions:,} impressions on {result.data}, {result.user.name} "
         f"clicks, ± 95 % t-interval; paired t-tests.\n{OBJECTIVES[result.objective]}."

@@ -21,7 +21,7 @@ from rankloop import users
 from rankloop.data import Collection, load
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import DataError, SettingsError
-from rankloop.learners import Learner, from_settings, to_settings
+from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.settings import require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.studies.specification import Source, source_of
@@ -135,19 +135,19 @@ def tune(
     >>> import rankloop as rl
     >>> result = tune(rl.ROLTR(), "noisy", rl.load("tiny"), search={"learning_rate": [1e-6, 0.01]}, impressions=500,
     ...               repeats=2, workers=1)
-    >>> result.best.learner
-    ROLTR(learning_rate=0.01)
     >>> print(result.best)
     learning_rate=0.01
     """
+    require_learner("tune", learner)
     cores = _check(impressions, repeats, seed, objective, workers)
     space = search_space(learner, search)
     learners = learners_of(learner, space)
-    place = source_of(data, "tune") if isinstance(data, str) else data
+    place = data if isinstance(data, Collection) else source_of(data, "tune")
     folds = [_measured(opened(place, repeat), objective) for repeat in range(_different(place, repeats))]
     somebody = users.by_name(user, folds[0].grades) if isinstance(user, str) else user
-    for one in learners:  # compiles, and finds what does not fit the data, before anything takes long
-        simulate(one, somebody, folds[0], 1, seed, evaluate_every=0)
+    for one in learners:
+        # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
+        simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)
     trials = [
         _Trial(number, repeat, one, somebody, impressions, seed + repeat, objective)
         for number, one in enumerate(learners)
@@ -207,7 +207,7 @@ def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
     try:
         with np.errstate(over="ignore"):
             run = simulate(trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every)
-    except SettingsError:  # the settings were checked: what is left are weights that are no longer finite
+    except SettingsError:  # the settings were checked: what is left is that the learner diverged
         return trial, math.nan
     if trial.objective == "online":
         return trial, run.online_ndcg
