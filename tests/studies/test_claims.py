@@ -1,6 +1,7 @@
 """Every sentence of the paper can come out supported, contradicted and undecided, on runs made by hand."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -217,6 +218,25 @@ def test_p_is_corrected_over_the_tests_of_a_claim():
     assert all("Holm-corrected over the 9 tests of claim 4" in v.detail for v in found)
 
 
+def test_a_comparison_that_two_sentences_share_is_one_test():
+    # 6a has 4 comparisons, 6b 4 and 6c 6, but COLTR against ROLTR and against PDGD are in both 6b and 6c.
+    found = [v for v in check(Results(STUDY, runs(ONLINE))) if v.number.startswith("6")]
+    assert all("Holm-corrected over the 12 tests of claim 6" in v.detail for v in found)
+
+
+def test_without_any_difference_a_directional_verdict_is_rare():
+    draws = np.random.default_rng(7)
+    decided = 0
+    for _ in range(200):
+        null = [
+            record(role, 0.45 + 0.01 * float(draws.normal()), seed)
+            for role in ("η=0.5", "η=1", "η=1.5", "η=2")
+            for seed in range(5)
+        ]
+        decided += any(v.verdict != "undecided" for number in ("8b", "8c", "8d") for v in verdicts(null, number))
+    assert decided <= 20  # at most 5 % are expected, 10 of 200; 20 is three standard deviations above
+
+
 def test_correction_can_cost_a_verdict():
     gains = [0.02, -0.004, 0.016, 0.012, 0.004, 0.01]
     believed = [record("η=1", 0.40, seed) for seed in range(6)]
@@ -312,3 +332,9 @@ def test_an_empty_study_decides_nothing():
     found = check(Results(STUDY, []))
     assert [v.number for v in found] == [sentence.number for sentence in SENTENCES]
     assert {v.verdict for v in found} == {"undecided"}
+
+
+def test_the_docs_list_every_sentence():
+    text = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    for sentence in SENTENCES:
+        assert f"| {sentence.number} | {sentence.text} |" in text

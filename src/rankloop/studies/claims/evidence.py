@@ -22,13 +22,18 @@ Sample = dict[tuple[int | None, int], float]  # by fold and seed
 
 
 class Measure(NamedTuple):
-    """A number of a run. `reach` is how many impressions the run must have; `margin` what counts as no difference."""
+    """A number of a run.
+
+    `reach` is how many impressions the run must have; `margin` what counts as no difference, of the larger mean if
+    `relative`; `form` how differences are printed.
+    """
 
     name: str
     value: Callable[[Record], float]
     reach: int = 0
     margin: float = OFFLINE_MARGIN
     relative: bool = False
+    form: str = ".4f"
 
     def margin_between(self, left: Sample, right: Sample) -> float:
         """The margin on this data: absolute, or a part of the larger mean."""
@@ -198,5 +203,7 @@ def _values(scene: Scene, user: str, role: str, measure: Measure) -> Sample:
 def _effect(part: Part, a: list[float], b: list[float], compared: Difference, paired: bool) -> str:
     if part.relation.is_ratio:
         return f"{part.left} / {part.right} = {ratio(a, b, paired=paired)}"
-    size = f"d_z = {d_z(a, b):.2f}" if paired else f"g = {hedges_g(a, b):.2f}"
-    return f"{part.left} − {part.right} = {compared.estimate:+.3g} ± {compared.half_width():.2g}, {size}"
+    size = f"d_z = {d_z(a, b):+.2f}" if paired else f"g = {hedges_g(a, b):+.2f}"
+    form = part.measure.form
+    numbers = f"{compared.estimate:+{form}} ± {compared.half_width():{form}}, {size}".replace("-", "−")
+    return f"{part.left} − {part.right} = {numbers}"

@@ -63,9 +63,8 @@ def _differs(d: Difference, margin: float) -> Judgement:
 
 ABOVE = Relation(_above, _T_TEST, _T_TEST)
 BELOW = Relation(_below, _T_TEST, _T_TEST)
-CLEARLY_BELOW = Relation(
-    _clearly_below, f"{_T_TEST} against a shortfall of {{margin}}", f"{_T_TEST} against {{margin}}"
-)
+_SHORTFALL = f"{_T_TEST} against a shortfall of {{margin}}"
+CLEARLY_BELOW = Relation(_clearly_below, _SHORTFALL, _SHORTFALL)
 NO_WORSE = Relation(
     _no_worse, f"non-inferiority: {_T_TEST} against −{{margin}}", f"{_T_TEST}, loss beyond the margin {{margin}}"
 )

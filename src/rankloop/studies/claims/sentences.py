@@ -33,8 +33,8 @@ EARLIEST = Measure("mean offline nDCG@10 over the first 3,000 impressions", spee
 END = Measure("offline nDCG@10 at the end", lambda record: record.offline_ndcg)
 AT_100K = Measure("offline nDCG@10 at 100,000 impressions", offline_at(100_000), reach=100_000)
 AT_1M = Measure("offline nDCG@10 at 1,000,000 impressions", offline_at(1_000_000), reach=1_000_000)
-ONLINE = Measure("online nDCG@10", lambda record: record.online_ndcg, margin=ONLINE_MARGIN, relative=True)
-VARIANCE = Measure("gradient variance", lambda record: record.gradient_variance)
+ONLINE = Measure("online nDCG@10", lambda record: record.online_ndcg, margin=ONLINE_MARGIN, relative=True, form=".1f")
+VARIANCE = Measure("gradient variance", lambda record: record.gradient_variance, form=".3g")
 
 ABOUT_HALF = within(0.35, 0.7)
 ABOUT_TEN_TIMES = within(5, 20)
@@ -73,20 +73,20 @@ def _discounts(reward: str, *discounts: str) -> list[str]:
     return [f"{reward} γ={discount}" for discount in discounts]
 
 
-def _per_reward(*parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    return tuple(part for group in parts for part in group)
+def _together(*groups: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(part for group in groups for part in group)
 
 
 _DISCOUNT = (
     Sentence(
         "1a",
         "γ = 0 learns fastest.",
-        _per_reward(*(_each([f"{r} γ=0"], ABOVE, _discounts(r, "0.3", "0.5", "1"), SPEED) for r in POSITIVE)),
+        _together(*(_each([f"{r} γ=0"], ABOVE, _discounts(r, "0.3", "0.5", "1"), SPEED) for r in POSITIVE)),
     ),
     Sentence(
         "1b",
         "The larger γ, the slower the learning.",
-        _per_reward(*(_in_turn(_discounts(r, "0", "0.3", "0.5", "1"), ABOVE, SPEED) for r in POSITIVE)),
+        _together(*(_in_turn(_discounts(r, "0", "0.3", "0.5", "1"), ABOVE, SPEED) for r in POSITIVE)),
     ),
     Sentence(
         "1c",
@@ -110,12 +110,12 @@ _VARIANCE = (
     Sentence(
         "2a",
         "The gradient's variance at γ = 0 is about half of that at γ = 1.",
-        _per_reward(*(_each([f"{r} γ=0"], ABOUT_HALF, [f"{r} γ=1"], VARIANCE) for r in POSITIVE)),
+        _together(*(_each([f"{r} γ=0"], ABOUT_HALF, [f"{r} γ=1"], VARIANCE) for r in POSITIVE)),
     ),
     Sentence(
         "2b",
         "IPS+ has about ten times the gradient variance of NAIVE+.",
-        _per_reward(*(_each([f"ips+ γ={g}"], ABOUT_TEN_TIMES, [f"naive+ γ={g}"], VARIANCE) for g in ("0", "0.5", "1"))),
+        _together(*(_each([f"ips+ γ={g}"], ABOUT_TEN_TIMES, [f"naive+ γ={g}"], VARIANCE) for g in ("0", "0.5", "1"))),
     ),
     Sentence(
         "2c",
@@ -133,12 +133,12 @@ _REWARDS = (
     Sentence(
         "3a",
         "Every IPS reward learns faster than its naive twin.",
-        _per_reward(*(_each([f"ips{sign}"], ABOVE, [f"naive{sign}"], SPEED) for sign in ("+", "-", "+-"))),
+        _together(*(_each([f"ips{sign}"], ABOVE, [f"naive{sign}"], SPEED) for sign in ("+", "-", "+-"))),
     ),
     Sentence(
         "3b",
         "Both signs together learn fastest.",
-        _per_reward(*(_each([f"{r}+-"], ABOVE, [f"{r}+", f"{r}-"], SPEED) for r in ("naive", "ips"))),
+        _together(*(_each([f"{r}+-"], ABOVE, [f"{r}+", f"{r}-"], SPEED) for r in ("naive", "ips"))),
     ),
     Sentence(
         "3c",

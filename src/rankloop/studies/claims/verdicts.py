@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from rankloop.studies.claims.evidence import Finding, MissingError, Scene, find, grid_for
+from rankloop.studies.claims.evidence import Finding, MissingError, Part, Scene, find, grid_for
 from rankloop.studies.claims.sentences import SENTENCES, Sentence
 from rankloop.studies.records import Results
 from rankloop.studies.statistics import holm
@@ -82,11 +82,14 @@ def check(results: Results) -> list[Verdict]:
     A sentence for which the study has no runs at all gets one undecided verdict, without collection and user.
     """
     cases = [case for sentence in SENTENCES for case in _cases(sentence, results)]
-    families: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    families: dict[tuple[str, str, str], dict[tuple[str, Part], Finding]] = defaultdict(dict)
     for case in cases:
-        families[case.family] += case.findings
-    corrected = {family: iter(_correct(findings)) for family, findings in families.items()}
-    return [_verdict(case, [next(corrected[case.family]) for _ in case.findings]) for case in cases]
+        # A comparison that two sentences of a claim share is one test.
+        families[case.family] |= {(case.grid, finding.part): finding for finding in case.findings}
+    corrected = {family: _correct(findings) for family, findings in families.items()}
+    return [
+        _verdict(case, [corrected[case.family][case.grid, finding.part] for finding in case.findings]) for case in cases
+    ]
 
 
 def _cases(sentence: Sentence, results: Results) -> Iterator[_Case]:
@@ -114,10 +117,11 @@ def _case(sentence: Sentence, scene: Scene) -> _Case:
     return case
 
 
-def _correct(findings: list[Finding]) -> list[_Corrected]:
-    p_for = holm([finding.judgement.p_for for finding in findings])
-    p_against = holm([finding.judgement.p_against for finding in findings])
-    return [_Corrected(*values, len(findings)) for values in zip(findings, p_for, p_against, strict=True)]
+def _correct(findings: dict[tuple[str, Part], Finding]) -> dict[tuple[str, Part], _Corrected]:
+    p_for = holm([finding.judgement.p_for for finding in findings.values()])
+    p_against = holm([finding.judgement.p_against for finding in findings.values()])
+    corrected = zip(findings.values(), p_for, p_against, strict=True)
+    return {key: _Corrected(*values, len(findings)) for key, values in zip(findings, corrected, strict=True)}
 
 
 def _verdict(case: _Case, parts: list[_Corrected]) -> Verdict:
@@ -139,12 +143,12 @@ def _decide(case: _Case, parts: list[_Corrected]) -> tuple[Decision, _Corrected 
     """The decision, the comparison that it rests on, and that one's p."""
     against = [part for part in parts if part.fails]
     if against:
-        worst = min(against, key=lambda part: part.p_against)
+        worst = min(against, key=lambda part: (part.p_against, part.finding.judgement.p_against))
         return "contradicted", worst, worst.p_against
     lacking = [part for part in parts if not part.holds(case.sentence.threshold)]
     if not parts:
         return "undecided", None, None
-    weakest = max(lacking or parts, key=lambda part: part.p_for)
+    weakest = max(lacking or parts, key=lambda part: (part.p_for, part.finding.judgement.p_for))
     return "undecided" if lacking or case.missing else "supported", weakest, weakest.p_for
 
 
