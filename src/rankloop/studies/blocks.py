@@ -34,9 +34,10 @@ class Picture(NamedTuple):
 
 
 class Tabulated(NamedTuple):
-    """A table in its place."""
+    """A table in its place, or folded away under a title."""
 
     table: Table
+    folded: str = ""
 
 
 class Code(NamedTuple):

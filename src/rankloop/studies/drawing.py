@@ -250,7 +250,7 @@ def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, 
 
 
 def _ordered(index: int, total: int) -> Any:
-    return matplotlib.colormaps["viridis"](0.78 * index / max(1, total - 1))
+    return matplotlib.colormaps["viridis"](0.7 * index / max(1, total - 1))
 
 
 def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -287,4 +287,6 @@ def _impressions_axis(axis: Axes, runs: Sequence[Record], until: int | None) -> 
     last = until or max((record.impressions for record in runs), default=1)
     axis.set_xlim(0, last)
     axis.xaxis.set_major_locator(MaxNLocator(5))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1e6:g} M" if last > 200_000 else f"{x:,.0f}"))
+    axis.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, _: f"{x / 1e6:g} M" if last > 200_000 and x else f"{x:,.0f}")
+    )

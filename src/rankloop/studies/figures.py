@@ -61,7 +61,9 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     made = []
     if any(len(record.offline_at) > 1 for record in records):
         caption = _caption(coverage, grid)
-        made.append(Figure(f"{slug}-curves", grid, title, caption, lambda: draw_curves(coverage, grid)))
+        made.append(
+            Figure(f"{slug}-curves", grid, f"{title}: learning curves", caption, lambda: draw_curves(coverage, grid))
+        )
     last = max(record.impressions for record in records)
     early = [at for at in records[0].offline_at if at <= EARLY]
     if coverage.compares_methods(grid) and last > EARLY and len(early) > 2:

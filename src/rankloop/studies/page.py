@@ -68,13 +68,16 @@ def _html_block(block: Block, anchors: dict[Heading, str], folder: Path) -> str:
             return f"<dl>\n{told}\n</dl>"
         case Picture():
             return _html_picture(block, folder)
-        case Tabulated(table):
-            return formats.html(table)
+        case Tabulated(table, folded):
+            return _html_folded(folded, formats.html(table)) if folded else formats.html(table)
         case Code(text):
             return f"<pre><code>{escape_html(text)}</code></pre>"
         case Folded(title, text):
-            shown = f"<pre><code>{escape_html(text)}</code></pre>"
-            return f"<details><summary>{escape_html(title)}</summary>\n{shown}\n</details>"
+            return _html_folded(title, f"<pre><code>{escape_html(text)}</code></pre>")
+
+
+def _html_folded(title: str, shown: str) -> str:
+    return f"<details><summary>{escape_html(title)}</summary>\n{shown}\n</details>"
 
 
 def _html_picture(picture: Picture, folder: Path) -> str:
@@ -102,10 +105,14 @@ def _markdown_block(block: Block) -> str:
         case Picture(name, title, caption):
             told = f"**{escape_markdown(title)}.** {escape_markdown(caption)}"
             return f"![{escape_markdown(title)}](figures/{name}.png)\n\n{told}"
-        case Tabulated(table):
-            return formats.markdown(table)
+        case Tabulated(table, folded):
+            return _markdown_folded(folded, formats.markdown(table)) if folded else formats.markdown(table)
         case Code(text):
             return f"```sh\n{text}\n```"
         case Folded(title, text):
             fence = "`" * (1 + max(2, *(len(run) for run in re.findall("`+", text) or [""])))
-            return f"<details><summary>{escape_html(title)}</summary>\n\n{fence}json\n{text}\n{fence}\n\n</details>"
+            return _markdown_folded(title, f"{fence}json\n{text}\n{fence}")
+
+
+def _markdown_folded(title: str, shown: str) -> str:
+    return f"<details><summary>{escape_html(title)}</summary>\n\n{shown}\n\n</details>"

@@ -4,7 +4,6 @@ A report is a list of blocks, built once from the results and written twice. The
 style is inline and named by hash in its Content-Security-Policy, its figures are data, and it has no script.
 """
 
-import importlib.util
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from rankloop import __version__
 from rankloop.errors import DataError, SettingsError
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
+from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, count
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import load_study
@@ -60,7 +60,7 @@ def _blocks(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]
     for grid, twins in coverage.distinct_grids().items():
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
         if twins:
-            blocks.append(Paragraph(f"The grids {', '.join([grid, *twins])} consist of the same runs, shown once."))
+            blocks.append(Paragraph(f"The grids {' and '.join([grid, *twins])} consist of the same runs, shown once."))
         blocks += [Picture(one.name, one.title, one.caption) for one in pictures if one.grid == grid]
         blocks += [Tabulated(table) for place, table in by_grid if place == grid]
     blocks += _claims(results)
@@ -131,37 +131,51 @@ def _duration(seconds: float) -> str:
 
 
 def _claims(results: Results) -> list[Block]:
-    """The paper's claims that this study speaks to, with their verdicts."""
-    if importlib.util.find_spec("rankloop.studies.claims") is None:
+    """The paper's claims that this study has runs for, with their verdicts; the others are named."""
+    verdicts = check(results)
+    decided = [verdict for verdict in verdicts if verdict.collection]
+    if not decided:
         return []
-    claims: Any = importlib.import_module("rankloop.studies.claims")
-    verdicts = claims.check(results)
-    if not verdicts:
-        return []
-    tally = Counter(verdict.verdict for verdict in verdicts)
+    tally = Counter(verdict.verdict for verdict in decided)
     told = ", ".join(f"{tally[word]} {word}" for word in ("supported", "contradicted", "undecided") if tally[word])
-    said = Paragraph(f"On the data that was run: {told}.")
-    return [Heading(2, "The paper's claims"), said, Tabulated(_verdicts(verdicts))]
+    silent = ", ".join(dict.fromkeys(verdict.number for verdict in verdicts if not verdict.collection))
+    return [
+        Heading(2, "The paper's claims"),
+        Paragraph(f"On the data that was run: {told}." + (f" Nothing was run on claims {silent}." if silent else "")),
+        Tabulated(_verdicts(decided)),
+        Tabulated(_decisions(decided), "How each verdict was reached"),
+    ]
 
 
-def _verdicts(verdicts: Sequence[Any]) -> Table:
-    columns = (
-        Column("", "name"), Column("claim", "words"), Column("collection", "name"), Column("clicks", "name"),
-        Column("verdict", "name"), Column("effect", "name"), Column("p"), Column("how it was decided", "words"),
-    )  # fmt: skip
+def _verdicts(verdicts: Sequence[Verdict]) -> Table:
+    kinds = {"claim": "words", "effect": "words", "p": "number"}
+    headings = ("", "claim", "collection", "clicks", "verdict", "effect", "p")
     rows = [
         (
-            Cell(tables.plain(one.number)), Cell(tables.plain(one.sentence)), Cell(tables.plain(one.collection)),
-            Cell(tables.plain(one.user)), Cell(one.verdict, tone=one.verdict), Cell(tables.plain(one.effect)),
-            Cell(tables.p_value(one.p)), Cell(tables.plain(one.detail)),
+            *_cells(one.number, one.sentence, one.collection, one.user), Cell(one.verdict, tone=one.verdict),
+            *_cells(one.effect, tables.p_value(one.p)),
         )
         for one in verdicts
     ]  # fmt: skip
     notes = (
         "Learning speed is the mean of the offline curve. “No difference” is an equivalence test with a stated margin, "
-        "never p > 0.05. Too few runs: undecided.",
+        "never p > 0.05. Too few runs: undecided. p is corrected by Holm's method.",
     )
+    columns = tuple(Column(heading, kinds.get(heading, "name")) for heading in headings)
     return Table("claims", "Verdict on each claim", columns, tuple(rows), 2, notes)
+
+
+def _decisions(verdicts: Sequence[Verdict]) -> Table:
+    names = (Column(heading, "name") for heading in ("", "collection", "clicks", "verdict"))
+    rows = [
+        (*_cells(one.number, one.collection, one.user), Cell(one.verdict, tone=one.verdict), *_cells(one.detail))
+        for one in verdicts
+    ]
+    return Table("decisions", "Which test on which runs", (*names, Column("how", "words")), tuple(rows), 1)
+
+
+def _cells(*texts: str) -> tuple[Cell, ...]:
+    return tuple(Cell(tables.plain(text)) for text in texts)
 
 
 def _reproduce(coverage: Coverage) -> list[Block]:
@@ -197,7 +211,7 @@ def _settings(coverage: Coverage) -> list[Block]:
                 found = coverage.results.select(grid=grid, collection=collection, label=label)
                 if found:
                     told = _told_settings(found[0].settings.get("learner", {}))
-                    rows.append(tuple(Cell(tables.plain(text)) for text in (grid, collection, label, told)))
+                    rows.append(_cells(grid, collection, label, told))
     columns = (*(Column(heading, "name") for heading in ("grid", "collection", "label")), Column("settings", "words"))
     blocks: list[Block] = []
     if rows:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Record, Results
-from rankloop.studies.statistics import Comparison, compare, interval
+from rankloop.studies.statistics import Comparison, compare, holm, interval
 
 MISSING = "–"
 
@@ -166,17 +166,21 @@ def _test(runs: Sequence[Record], others: Sequence[Record], field: str) -> tuple
 
 
 def _significance_table(coverage: Coverage, grid: str, tests: Sequence[Significance]) -> Table:
-    headings = ("difference", "p (Welch)", "p (paired)", "pairs", "mark")
+    corrected = holm([one.test.welch_p for one in tests])
+    headings = ("difference", "p (Welch)", "p (Welch, Holm)", "p (paired)", "pairs", "mark")
     columns = (Column("collection", "name"), Column("clicks", "name"), Column("", "name"), *map(Column, headings))
     rows = [
         (
             _name(one.collection), _name(one.user), _name(f"{one.label} − {one.reference}"),
             Cell(f"{one.test.difference:+.2f}".replace("-", "−")), Cell(p_value(one.test.welch_p)),
-            Cell(p_value(one.test.paired_p)), Cell(str(one.pairs)), Cell(one.test.mark or MISSING),
+            Cell(p_value(p)), Cell(p_value(one.test.paired_p)), Cell(str(one.pairs)), Cell(one.test.mark or MISSING),
         )
-        for one in tests
+        for one, p in zip(tests, corrected, strict=True)
     ]  # fmt: skip
-    notes = ("Two-tailed t-tests on online nDCG@10; pairs are runs that share seed, fold and query sequence.",)
+    notes = (
+        "Two-tailed t-tests on online nDCG@10; pairs are runs that share seed, fold and query sequence. "
+        "The mark is by the uncorrected Welch test, as in the paper; Holm corrects for the rows of this table.",
+    )
     return Table(f"{grid}-significance", "ROLTR against PDGD, online", columns, tuple(rows), 1, notes)
 
 
@@ -208,7 +212,7 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
         "left out. Learning speed: the mean of the offline curve.",
         *_notes(coverage, grid),
     ]
-    title = coverage.grid(grid).title or grid
+    title = f"{coverage.grid(grid).title or grid}: all learners"
     best_of = "the highest mean among learners from clicks" if len(coverage.labels(grid)) > 1 else ""
     return Table(f"{grid}-summary", title, tuple(columns), tuple(rows), 2, tuple(notes), best_of)
 

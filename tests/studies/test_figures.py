@@ -1,0 +1,96 @@
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pytest
+
+from rankloop.errors import DataError
+from rankloop.studies import figures
+from rankloop.studies.drawing import _spread
+from rankloop.studies.specification import Grid, Study, load_study
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def small(*learners, name="mine", **settings):
+    settings = {"impressions": 2000, "repeats": 2, "evaluate_every": 500, "collections": ("tiny",)} | settings
+    grid = Grid(name="g", learners=tuple(learners), gradient_variance=settings.pop("gradient_variance", False))
+    return Study(name=name, grids=(grid,), **settings)
+
+
+def names(results):
+    return [figure.name for figure in figures.figures_for(results)]
+
+
+def test_the_paper_gets_its_figures_and_shared_runs_are_shown_once(made_up):
+    results = made_up(load_study("paper"), keep=lambda cell: cell.seed <= 2)
+    assert names(results) == [
+        "discount-curves", "discount-variance", "long-curves", "rewards-curves", "convergence-curves",
+        "convergence-early", "mismatch-curves",
+    ]  # fmt: skip
+
+
+def test_the_beginning_is_shown_only_where_methods_are_compared_for_longer(made_up):
+    methods = ({"learner": "ROLTR"}, {"learner": "PDGD"})
+    assert names(made_up(small(*methods))) == ["g-curves"]
+    assert names(made_up(small(*methods, impressions=20_000))) == ["g-curves", "g-early"]
+    rates = ({"learner": "ROLTR", "learning_rate": rate, "label": f"{rate}"} for rate in (0.1, 0.2))
+    assert names(made_up(small(*rates, impressions=20_000))) == ["g-curves"]
+
+
+def test_without_evaluation_there_are_no_curves(made_up):
+    assert names(made_up(small({"learner": "ROLTR"}, evaluate_every=0))) == []
+
+
+def test_figures_are_written_twice_and_always_the_same(made_up, tmp_path):
+    study = small({"learner": "ROLTR"}, {"learner": "PDGD"})
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        for figure in figures.figures_for(made_up(study)):
+            png, svg = figure.write(folder)
+            assert png.read_bytes().startswith(b"\x89PNG")
+            assert svg == folder / figure.path
+            assert ElementTree.parse(svg).getroot().tag == f"{SVG}svg"
+    assert (tmp_path / "a/figures/g-curves.svg").read_bytes() == (tmp_path / "b/figures/g-curves.svg").read_bytes()
+
+
+@pytest.mark.parametrize("label", ["$", "$x_1^", "a\\frac{", "_hidden", "<script>", "x" * 200])
+def test_any_label_can_be_drawn(made_up, tmp_path, label):
+    study = small({"learner": "ROLTR", "label": label}, repeats=1, gradient_variance=True)
+    for figure in figures.figures_for(made_up(study)):
+        figure.write(tmp_path)
+    assert len(list(tmp_path.glob("figures/*"))) == 4
+
+
+def test_grids_with_the_same_letters_get_files_of_their_own(made_up):
+    learners = ({"learner": "ROLTR"},)
+    grids = (Grid(name="A/b", learners=learners), Grid(name="../a b", learners=learners, impressions=1000))
+    study = Study(name="s", grids=grids, impressions=2000, repeats=1, evaluate_every=500, collections=("tiny",))
+    made = names(made_up(study))
+    assert len(set(made)) == len(made) == 2
+    assert not any("/" in name or "." in name for name in made)
+
+
+def test_learning_curves_of_one_grid_go_where_they_are_asked_to(made_up, tmp_path):
+    results = made_up(small({"learner": "ROLTR"}), keep=lambda cell: cell.user.name == "noisy")
+    path = figures.learning_curves(results, "g", tmp_path / "deep" / "curves.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_folder_that_cannot_be_written_is_named(made_up, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write the figure"):
+        figures.learning_curves(made_up(small({"learner": "ROLTR"})), "g", tmp_path / "file" / "x.png")
+
+
+def test_captions_tell_what_is_missing(made_up):
+    results = made_up(small({"learner": "ROLTR"}, repeats=15), keep=lambda cell: cell.seed <= 3)
+    assert "6 of 30 runs finished" in figures.figures_for(results)[0].caption
+
+
+def test_names_beside_lines_keep_their_distance_and_order():
+    draw = np.random.default_rng(1)
+    for _ in range(200):
+        heights = sorted(draw.random(draw.integers(1, 8)))
+        spread = _spread(heights, 0.1)
+        assert (np.diff(spread) >= 0.1 - 1e-9).all()
+        assert min(spread) >= 0
+        assert max(spread) <= 1 + 1e-9

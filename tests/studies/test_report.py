@@ -1,0 +1,165 @@
+import base64
+import hashlib
+import re
+import tomllib
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+from rankloop import simulate, users
+from rankloop.data import load
+from rankloop.studies import report
+from rankloop.studies.records import Results, key_of, read_records, write_record
+from rankloop.studies.specification import Grid, Study, cells, load_study
+
+VOID = {"meta", "img", "br", "hr"}
+HOSTILE = '<script>alert("1")</script> & a_b 5% `c` $d$'
+
+
+class Page(HTMLParser):
+    """What a browser would find: every tag closed in order, every attribute, every picture."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.attributes, self.text = [], [], [], ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+    def of(self, tag, name):
+        return [value for one, attribute, value in self.attributes if (one, attribute) == (tag, name)]
+
+
+def small(*learners, **settings):
+    chosen = {"impressions": 2000, "repeats": 3, "evaluate_every": 500, "collections": ("tiny",)} | settings
+    grid = Grid(name="g", title=chosen.pop("title", "A grid"), learners=learners, gradient_variance=False)
+    return Study(name="mine", title="Mine", question="Why?", grids=(grid,), **chosen)
+
+
+def written(results, folder):
+    path = report.write(results, folder)
+    return Page(path.read_text(encoding="utf-8")), path.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def paper(made_up):
+    return made_up(load_study("paper"), keep=lambda cell: cell.seed <= 3)
+
+
+@pytest.mark.slow
+def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path):
+    page, text = written(paper, tmp_path)
+    pictures = page.of("img", "src")
+    assert len(pictures) == len(list(tmp_path.glob("figures/*.svg"))) == len(list(tmp_path.glob("figures/*.png"))) == 7
+    embedded = {base64.b64decode(source.removeprefix("data:image/svg+xml;base64,")) for source in pictures}
+    assert embedded == {path.read_bytes() for path in tmp_path.glob("figures/*.svg")}
+    assert not re.search("https?:|//[a-z]", re.sub(r"base64,[A-Za-z0-9+/=]+", "", text))
+    assert all(page.of("img", "alt"))
+    for section in ("What was run", "The six rewards", "The paper's claims", "How to reproduce", "Settings"):
+        assert section in page.text
+    assert {"supported", "contradicted", "undecided"} & set(re.findall(r"\w+", page.text))
+    assert "synthetic world stands in for mslr-web10k" in page.text
+    assert "rankloop run paper --data mslr-web10k=PATH" in page.text
+    markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert {f"figures/{path.name}" for path in tmp_path.glob("figures/*.png")} == set(
+        re.findall(r"\]\((.*?)\)", markdown)
+    )
+    assert (tmp_path / "tables.tex").read_text(encoding="utf-8").count(r"\begin{table}") == page.tags.count("table")
+
+
+def test_the_policy_allows_the_page_s_own_style_and_nothing_else(made_up, tmp_path):
+    page, text = written(made_up(small({"learner": "ROLTR"})), tmp_path)
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL).group(1)
+    hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = next(value for value in page.of("meta", "content") if "default-src" in value)
+    assert policy.startswith(f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'")
+    assert not {"script", "link", "iframe", "object", "svg"} & set(page.tags)
+    assert not [name for _, name, _ in page.attributes if name == "style" or name.startswith("on")]
+    assert "prefers-color-scheme: dark" in style
+
+
+def test_links_inside_the_page_lead_somewhere(made_up, tmp_path):
+    page, _ = written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), tmp_path)
+    targets = [value for _, name, value in page.attributes if name == "id"]
+    assert [link.removeprefix("#") for link in page.of("a", "href")] == targets
+    assert len(set(targets)) == len(targets)
+
+
+def test_hostile_names_are_shown_and_do_nothing(made_up, tmp_path):
+    study = small({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"}, title=HOSTILE)
+    study = msgspec.structs.replace(study, title=HOSTILE, question=HOSTILE)
+    page, text = written(made_up(study), tmp_path)
+    assert "script" not in page.tags
+    assert "<script" not in text
+    assert HOSTILE in page.text
+    assert "A <fast> one" in page.text
+    assert r"a\_b 5\% `c` \$d\$" in (tmp_path / "tables.tex").read_text(encoding="utf-8")
+    outside = re.sub("```.*?```", "", (tmp_path / "report.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<script", outside)
+
+
+def test_an_unfinished_study_says_so(made_up, tmp_path):
+    study = small({"learner": "ROLTR"}, {"learner": "PDGD"}, repeats=15)
+    page, _ = written(made_up(study, keep=lambda cell: cell.seed <= 3), tmp_path)
+    assert "12 of 60 runs finished" in page.text
+    assert "3 of 15 runs" in page.text
+
+
+def test_a_study_of_which_nothing_is_finished_still_has_a_page(made_up, tmp_path):
+    page, _ = written(made_up(small({"learner": "ROLTR"}), keep=lambda cell: False), tmp_path)
+    assert "0 of 6 runs finished" in page.text
+    assert page.of("img", "src") == []
+
+
+def test_a_single_repeat_has_neither_intervals_nor_nan(made_up, tmp_path):
+    page, _ = written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"}, repeats=1)), tmp_path)
+    shown = page.text[page.text.index("A grid") : page.text.index("How to reproduce")]
+    assert "nan" not in shown.replace("undecided", "")
+    assert "interval" not in page.text[page.text.index("A grid: learning curves") : page.text.index("Online nDCG")]
+
+
+def test_the_same_results_give_the_same_page(made_up, tmp_path):
+    results = made_up(small({"learner": "ROLTR"}))
+    assert written(results, tmp_path / "a")[1] == written(results, tmp_path / "b")[1]
+    assert not list(tmp_path.glob("*/.*partial"))
+
+
+def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
+    page, _ = written(made_up(small({"learner": "ROLTR"})), tmp_path)
+    assert "rankloop run study.toml" in page.text
+
+
+def test_real_runs_are_reported(tmp_path):
+    study = msgspec.convert(
+        tomllib.loads(
+            'name = "real"\nimpressions = 300\nrepeats = 2\nevaluate_every = 100\ncollections = ["tiny"]\n'
+            '[[grids]]\nname = "g"\ngradient_variance = true\nlearners = [{learner = "ROLTR"}]\n'
+        ),
+        Study,
+    )
+    data, keyed = load("tiny"), []
+    (tmp_path / "runs").mkdir()
+    for cell in cells(study):
+        run = simulate(
+            cell.learner, users.by_name(cell.user.name, data.grades), data, cell.impressions, cell.seed,
+            evaluate_every=cell.evaluate_every, gradient_variance=True,
+        )  # fmt: skip
+        keyed.append((cell, key_of(cell, data.content_hash)))
+        write_record(tmp_path, keyed[-1][1], run)
+    results = Results(study, read_records(tmp_path, keyed))
+    page, _ = written(results, tmp_path)
+    assert len(page.of("img", "src")) == 2
+    assert f"{sum(results.values('offline_ndcg', user='noisy')) / 2:.4f}" in page.text
