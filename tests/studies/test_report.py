@@ -1,11 +1,14 @@
 import base64
 import hashlib
 import re
+import shutil
+import subprocess
 import tomllib
 from html.parser import HTMLParser
 
 import msgspec
 import pytest
+from matplotlib import image as images
 
 from rankloop import simulate, users
 from rankloop.data import load
@@ -13,6 +16,7 @@ from rankloop.studies import report
 from rankloop.studies.records import Results, key_of, read_records, write_record
 from rankloop.studies.specification import Grid, Study, cells, load_study
 
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 VOID = {"meta", "img", "br", "hr"}
 HOSTILE = '<script>alert("1")</script> & a_b 5% `c` $d$'
 
@@ -140,6 +144,26 @@ def test_the_same_results_give_the_same_page(made_up, tmp_path):
 def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
     page, _ = written(made_up(small({"learner": "ROLTR"})), tmp_path)
     assert "rankloop run study.toml" in page.text
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="no browser here")
+@pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])
+def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(made_up, tmp_path, width, dark):
+    written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), tmp_path)
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", f"--window-size={width},1600",
+        f"--screenshot={tmp_path / 'shot.png'}", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        f"file://{tmp_path / 'report.html'}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "CONSOLE" not in done.stderr
+    shot = (images.imread(tmp_path / "shot.png")[..., :3] * 255).round().astype(int)
+    assert (shot[5, 5].sum() < 120) == dark
+    for colour in ("#D55E00", "#0072B2"):  # the two methods' lines
+        wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+        assert (abs(shot - wanted).max(axis=-1) < 12).sum() > 50
 
 
 def test_real_runs_are_reported(tmp_path):
