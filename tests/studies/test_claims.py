@@ -300,6 +300,11 @@ def test_the_long_grid_answers_for_a_million_impressions_and_the_other_for_the_r
     assert all("grid long" in found.detail for found in verdicts(short + long, "1e"))
 
 
+def test_a_grid_that_compares_nothing_of_a_sentence_is_no_evidence_for_it():
+    assert [found.collection for found in verdicts(runs(SLOWER), "3b")] == [""]
+    assert {found.collection for found in verdicts(runs(SLOWER), "3a")} == {"MSLR10K"}
+
+
 def test_verdicts_are_per_collection_and_user():
     both = runs(OFFLINE) + runs(methods(0.30, 0.36, 0.35, 0.45, 0.45, 0.45), collection="Istella")
     found = {(v.collection, v.user): v.verdict for v in verdicts(both, "4b")}

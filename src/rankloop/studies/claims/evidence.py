@@ -134,17 +134,16 @@ def roles(record: Record) -> set[str]:
 
 
 def grid_for(results: Results, collection: str, parts: tuple[Part, ...]) -> str | None:
-    """The grid with the most of what the parts need, long runs first; None if none has anything to compare."""
-    needed = set().union(*(part.roles for part in parts))
+    """The grid with runs as long as needed and the most of the parts; None if no part can be compared in any."""
     reach = max(part.measure.reach for part in parts)
-    best, best_rank = None, (False, 1)
+    ranks = {}
     for grid in results.axis("grid", collection=collection):
         records = results.select(grid=grid, collection=collection)
-        present = needed & set().union(*(roles(record) for record in records))
-        rank = (any(record.impressions >= reach for record in records), len(present))
-        if len(present) > 1 and rank > best_rank:
-            best, best_rank = grid, rank
-    return best
+        present = set().union(*(roles(record) for record in records))
+        comparable = sum(part.roles <= present for part in parts)
+        if comparable:
+            ranks[grid] = min(reach, max(record.impressions for record in records)), comparable
+    return max(ranks, key=lambda grid: ranks[grid], default=None)
 
 
 def find(scene: Scene, part: Part) -> Finding:
