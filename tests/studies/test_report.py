@@ -75,7 +75,7 @@ def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path)
     for section in ("What was run", "The six rewards", "The paper's claims", "How to reproduce", "Settings"):
         assert section in page.text
     assert {"supported", "contradicted", "undecided"} & set(re.findall(r"\w+", page.text))
-    assert "synthetic world stands in for mslr-web10k" in page.text
+    assert "the synthetic world mslr-like, which stands in for mslr-web10k" in page.text
     assert "rankloop run paper --data mslr-web10k=PATH" in page.text
     markdown = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert {f"figures/{path.name}" for path in tmp_path.glob("figures/*.png")} == set(

@@ -16,9 +16,11 @@ class Coverage:
 
     def __init__(self, results: Results) -> None:
         self.results = results
+        asked = cells(results.study)
         self.wanted: Counter[Place] = Counter(
-            (cell.grid, cell.source.name, cell.user.name, cell.label) for cell in cells(results.study)
+            (cell.grid, cell.source.name, cell.user.name, cell.label) for cell in asked
         )
+        self.sources = {cell.source.name: cell.source for cell in asked}
         self._finished: dict[Place, list[Record]] = {}
         for record in sorted(results.records, key=lambda record: record.seed):
             place = (record.grid, record.collection, record.user, record.label)

@@ -82,6 +82,7 @@ def draw_curves(coverage: Coverage, grid: str, until: int | None = None) -> Draw
             ends.append([_curve(axis, runs[label], line, until) for label, line in shown.items() if runs[label]])
             _title(axis, f"{user} clicks", collection if len(coverage.collections(grid)) > 1 else "", group)
             _impressions_axis(axis, [record for some in runs.values() for record in some], until)
+        _frame(panels[0], panels)
         for axis, some in zip(panels, ends, strict=True):
             _label_lines(axis, some)
         panels[0].set_ylabel("nDCG@10 on held-out queries")
@@ -104,6 +105,15 @@ def _curve(axis: Axes, runs: Sequence[Record], line: _Line, until: int | None) -
         half = np.array([interval(column).half_width for column in values.T])
         axis.fill_between(at, mean - half, mean + half, color=line.colour, alpha=0.15, linewidth=0)
     return float(mean[-1]) if len(mean) else np.nan, line
+
+
+def _frame(first: Axes, panels: Sequence[Axes]) -> None:
+    """Frame the lines of a row: with few runs a band may be much wider than all of them, and then runs out."""
+    heights = np.array([height for axis in panels for line in axis.lines for height in np.asarray(line.get_ydata())])
+    low, high = first.get_ylim()
+    if len(heights) and np.ptp(heights) > 0:
+        room = 0.4 * np.ptp(heights)
+        first.set_ylim(max(low, heights.min() - room), min(high, heights.max() + room))
 
 
 def _label_lines(axis: Axes, ends: Sequence[tuple[float, _Line]]) -> None:

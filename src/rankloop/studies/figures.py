@@ -66,7 +66,7 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
         )
     last = max(record.impressions for record in records)
     early = [at for at in records[0].offline_at if at <= EARLY]
-    if coverage.compares_methods(grid) and last > EARLY and len(early) > 2:
+    if coverage.compares_methods(grid) and last >= 2 * EARLY and len(early) > 2:
         told, caption = f"{title}: the first {EARLY:,}", _caption(coverage, grid, EARLY)
         made.append(Figure(f"{slug}-early", grid, told, caption, lambda: draw_curves(coverage, grid, EARLY)))
     if any(np.isfinite(record.gradient_variance) for record in records):

@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 
 from rankloop import __version__
+from rankloop.data.worlds import WORLDS
 from rankloop.errors import DataError, SettingsError
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, count
 from rankloop.studies.records import Record, Results
-from rankloop.studies.specification import load_study
+from rankloop.studies.specification import Source, load_study
 from rankloop.studies.tables import Cell, Column, Table
 
 
@@ -76,7 +77,7 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     if not records:
         return facts
     for name in results.axis("collection"):
-        facts.append(("collection", _collection(name, [record for record in records if record.collection == name])))
+        facts.append(("collection", _collection(coverage.sources[name], results.select(collection=name))))
     learners = [label for grid in coverage.distinct_grids() for label in coverage.labels(grid)]
     shared = len(records) - len(finished)
     seconds = sum(record.learning_seconds + record.evaluation_seconds for record in finished.values())
@@ -93,14 +94,15 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     return facts + [("machine", told if len(machines) == 1 else f"{told}: {count(n)}") for told, n in machines.items()]
 
 
-def _collection(name: str, records: Sequence[Record]) -> str:
-    """What a collection is: the published one, a synthetic world in its place, or one of the reader's own."""
-    first = records[0]
-    told = name
-    if first.is_published:
-        told += f": the published collection {first.stands_for}"
-    elif first.stands_for:
-        told += f": a synthetic world stands in for {first.stands_for}; published numbers do not apply"
+def _collection(source: Source, records: Sequence[Record]) -> str:
+    """What a collection is: the published one, a synthetic world (in whose place), or one of the reader's own."""
+    told = source.name
+    if source.is_published:
+        told += f": the published collection {source.stands_for}"
+    elif source.data in WORLDS:
+        told += f": the synthetic world {source.data}" + (f" at scale {source.scale:g}" if source.scale != 1 else "")
+        if source.stands_for:
+            told += f", which stands in for {source.stands_for}; published numbers do not apply"
     folds = sorted({record.fold for record in records if record.fold is not None})
     return told + (f" (folds {', '.join(map(str, folds))})" if len(folds) > 1 else "")
 
