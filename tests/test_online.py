@@ -99,7 +99,7 @@ def ranked() -> tuple:
     [
         ({"clicks": [1]}, "clicks must have one value per shown document: 2; got 1"),
         ({"clicks": [1, 2]}, "clicks must lie between 0 and 1"),
-        ({"clicks": [1, float("nan")]}, "clicks must lie between 0 and 1"),
+        ({"clicks": [1, float("nan")]}, "clicks must be finite"),
         ({"clicks": ["yes", "no"]}, "clicks"),
         ({"clicks": [[1, 0]]}, "clicks"),
         ({"grades": [1, 0]}, "ROLTR learns from clicks"),

@@ -7,7 +7,7 @@ code 2; results go to standard output, progress to standard error.
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -22,8 +22,10 @@ app = typer.Typer(
 )
 data_app = typer.Typer(help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True)
 study_app = typer.Typer(help="Studies: those of the paper, and your own.", no_args_is_help=True)
+export_app = typer.Typer(help="Rankers, rankings and grades for other tools.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
+app.add_typer(export_app, name="export")
 
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
 Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
@@ -87,6 +89,93 @@ def report(folder: Annotated[Path, typer.Argument(help="A results folder, such a
     from rankloop.studies.records import read_results
 
     typer.echo(str(report.write(read_results(folder), folder)))
+
+
+@app.command()
+def tune(
+    learner: Annotated[str, typer.Argument(help="The method to tune, such as ROLTR.")],
+    data: Annotated[
+        str, typer.Option(help="A synthetic world, a name or a path; its validation split is used.")
+    ] = "mslr-like",
+    scale: Annotated[float | None, typer.Option(help="Size of a synthetic world; 1 is that of the real one.")] = None,
+    fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
+    user: Annotated[str, typer.Option(help="perfect, noisy, navigational or near-random.")] = "noisy",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="SETTING=VALUE,VALUE,…; learning rates by default.")
+    ] = None,
+    objective: Annotated[str, typer.Option(help="online, offline, or speed (the mean of the curve).")] = "online",
+    impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
+    repeats: Annotated[int, typer.Option(help="Runs per candidate, with different seeds.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
+    workers: Annotated[int | None, typer.Option(help="Processes; all cores by default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the study that runs the choice on the test split.")] = None,
+    json: Json = False,
+) -> None:
+    """Search settings on the validation split, the way the paper chose its learning rates.
+
+    Example: [bold]rankloop tune ROLTR --set learning_rate=0.003,0.01,0.03 --out tuned.toml[/bold].
+    """
+    from rankloop.settings import require_choice
+    from rankloop.studies import tuning
+
+    require_choice("tune", "objective", objective, ("online", "offline", "speed"))
+    tuning.main(
+        learner, data=data, scale=scale, fold=fold, user=user, search=set_ or (), objective=cast(tuning.Objective, objective),
+        impressions=impressions, repeats=repeats, seed=seed, workers=workers, out=out, json=json,
+    )  # fmt: skip
+
+
+Out = Annotated[str, typer.Option(help="The file to write; - is standard output.")]
+Fold = Annotated[int | None, typer.Option(help="Which fold.")]
+SplitName = Annotated[str, typer.Option(help="train, vali or test.")]
+
+
+@export_app.command("ranker")
+def export_ranker(
+    source: Annotated[Path, typer.Argument(help="A saved run, a record, or a results folder.")],
+    out: Out = "-",
+    grid: Annotated[str | None, typer.Option(help="In a results folder: this grid.")] = None,
+    collection: Annotated[str | None, typer.Option(help="In a results folder: this collection.")] = None,
+    user: Annotated[str | None, typer.Option(help="In a results folder: this user.")] = None,
+    label: Annotated[str | None, typer.Option(help="In a results folder: this label.")] = None,
+    seed: Annotated[int | None, typer.Option(help="In a results folder: this seed.")] = None,
+) -> None:
+    """A learned ranker as JSON: weights, features, and how it was learned."""
+    from rankloop import interchange
+
+    interchange.main_ranker(source, out=out, grid=grid, collection=collection, user=user, label=label, seed=seed)
+
+
+@export_app.command("run")
+def export_run(
+    ranker: Annotated[Path, typer.Argument(help="A ranker as JSON.")],
+    data: Annotated[str, typer.Option(help="A synthetic world, a name or a path.")],
+    fold: Fold = None,
+    scale: Scale = 1.0,
+    split: SplitName = "test",
+    out: Out = "-",
+    tag: Annotated[str, typer.Option(help="The name of the run in the file.")] = "rankloop",
+    depth: Annotated[int | None, typer.Option(help="Only so many documents per query.")] = None,
+) -> None:
+    """A TREC run: the ranker's ranking of a split, for trec_eval or ir-measures."""
+    from rankloop import interchange
+
+    interchange.main_run(ranker, data=data, fold=fold, scale=scale, split=split, out=out, tag=tag, depth=depth)
+
+
+@export_app.command("qrels")
+def export_qrels(
+    data: Annotated[str, typer.Option(help="A synthetic world, a name or a path.")],
+    fold: Fold = None,
+    scale: Scale = 1.0,
+    split: SplitName = "test",
+    out: Out = "-",
+    exponential: Annotated[bool, typer.Option(help="Write 2^grade − 1 instead of the grade.")] = False,
+) -> None:
+    """TREC qrels: the grades of a split."""
+    from rankloop import interchange
+
+    interchange.main_qrels(data=data, fold=fold, scale=scale, split=split, out=out, exponential=exponential)
 
 
 @study_app.command("list")

@@ -110,9 +110,16 @@ def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
 
 
 def settle(settings: msgspec.Struct, **checked: Any) -> None:
-    """Put checked values, as plain Python numbers, in the place of those that a struct was made with."""
+    """Put checked values, as plain Python values, in the place of those that a struct was made with.
+
+    What equals a default becomes the default itself, so that it is left out of the struct's repr.
+    """
+    fields, defaults = settings.__struct_fields__, settings.__struct_defaults__
+    default_of = dict(zip(fields[len(fields) - len(defaults) :], defaults, strict=True))
     for name, value in checked.items():
-        msgspec.structs.force_setattr(settings, name, value)
+        default = default_of.get(name)
+        same = type(default) is type(value) and default == value
+        msgspec.structs.force_setattr(settings, name, default if same else value)
 
 
 def _is_number(value: Any) -> bool:

@@ -13,7 +13,7 @@ from rankloop.kernels import draws
 from rankloop.kernels.draws import below, bits, fill_normals, mix, stream_key, uniform
 
 FALSE_ALARM = 1e-4
-STREAMS = range(draws.QUERIES, draws.WORLD + 1)
+STREAMS = range(draws.QUERIES, draws.INITIAL + 1)
 WORD = 2**64
 
 

@@ -64,11 +64,12 @@ def run(
         _compile([cell.learner for cell, _ in plan.missing], executor)
         with study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, executor, show)
-    page = report.write(outcome.results, folder)
     if json:
         print_json(summary(outcome.results))
+        report.write(outcome.results, folder)
     else:
         show_results(outcome.results)
+        page = report.write(outcome.results, folder)
         out.print(f"\n{page}   {folder}/figures/   {folder}/results.parquet   ({duration(outcome.seconds)})")
     for what, cause in outcome.failures:
         err.print(f"failed: {what}: {cause}")

@@ -207,6 +207,9 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     for axis, values in (("learners", grid.learners), ("users", chosen_users), ("collections", collections)):
         if not values:
             raise SettingsError(f"{where}: {axis} must not be empty")
+    labels = [str(settings.get("label") or settings.get("learner")) for settings in grid.learners]
+    if len(set(labels)) != len(labels):
+        raise SettingsError(f"{where}: every learner needs a label of its own; got {', '.join(labels)}")
     for source in (source_of(value, where) for value in collections):
         for told in chosen_users:
             for settings in grid.learners:
