@@ -18,15 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.collection import Split
+from rankloop.data.content import ARRAYS, HEADER, header
 from rankloop.errors import DataError
 
-ARRAYS: dict[str, np.dtype[Any]] = {
-    "features": np.dtype("<f4"),
-    "offsets": np.dtype("<i8"),
-    "grades": np.dtype("u1"),
-    "query_ids": np.dtype("<i8"),
-}
-_HEADER = 128  # bytes; keeps the data on a 64-byte boundary
 _PIECE = 16 << 20
 # Without it the kernel refuses to map, writable, a file larger than memory.
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
@@ -48,7 +42,7 @@ class SplitSummary(msgspec.Struct, frozen=True):
             "grades": self.documents,
             "query_ids": self.queries,
         }
-        return {name: _HEADER + n * ARRAYS[name].itemsize for name, n in lengths.items()}
+        return {name: HEADER + n * ARRAYS[name].itemsize for name, n in lengths.items()}
 
 
 class SplitWriter:
@@ -70,7 +64,7 @@ class SplitWriter:
         folder.mkdir(parents=True)
         self._files = {name: (folder / f"{name}.npy").open("w+b") for name in ARRAYS}
         for file in self._files.values():
-            file.write(bytes(_HEADER))
+            file.write(bytes(HEADER))
         self._write("offsets", np.zeros(1, np.int64))
 
     def add(self, query_ids: Any, offsets: Any, features: Any, grades: Any) -> None:
@@ -101,10 +95,10 @@ class SplitWriter:
         if features <= self.features:
             return
         old, path = self._files["features"], self.folder / "features.npy"
-        old.seek(_HEADER)
+        old.seek(HEADER)
         wider = path.with_suffix(".wider")
         new = wider.open("w+b")
-        new.write(bytes(_HEADER))
+        new.write(bytes(HEADER))
         rows = max(1, _PIECE // (4 * features))
         while piece := old.read(4 * self.features * rows):
             narrow = np.frombuffer(piece, np.float32).reshape(-1, self.features)
@@ -129,7 +123,7 @@ class SplitWriter:
         digest = hashlib.blake2b(digest_size=16)
         for name, file in self._files.items():
             file.seek(0)
-            file.write(_header(shapes[name], ARRAYS[name]))
+            file.write(header(shapes[name], ARRAYS[name]))
             file.flush()
             file.seek(0)
             while piece := file.read(_PIECE):
@@ -164,16 +158,10 @@ class SplitWriter:
         self._files[name].write(np.ascontiguousarray(array, ARRAYS[name]).data)
 
 
-def open_split(folder: Path) -> Split:
-    """A written split as memory maps."""
-    return Split(**{name: _map(folder / f"{name}.npy") for name in ARRAYS})
-
-
-def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    """A version 1.0 .npy header of fixed length, so that it can be written last."""
-    text = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    padded = text.ljust(_HEADER - 11) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode()
+def open_split(folder: Path, digest: str | None = None) -> Split:
+    """A written split as memory maps; `digest` saves computing it again."""
+    arrays = {name: _map(folder / f"{name}.npy") for name in ARRAYS}
+    return Split(**arrays, digest=digest)
 
 
 def _map(path: Path) -> NDArray[Any]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rankloop.data.collection import Collection
+from rankloop.data.content import digest_of_splits
 from rankloop.data.store.arrays import SplitSummary, SplitWriter, open_split
 from rankloop.data.store.locks import locked
 from rankloop.errors import DataError
@@ -79,11 +80,11 @@ class Entry(NamedTuple):
         """The folds that are there; none for a collection without folds."""
         return sorted(int(key.removeprefix("fold")) for key in self.meta.folds if key != WHOLE)
 
-    def collection(self, fold: int | None) -> Collection:
+    def collection(self, fold: int | None, highest_grade: int | None = None) -> Collection:
         """One fold, mapped from disk; None: the first, or the only one."""
         key = self.fold_key(fold)
         content = self.meta.folds[key]
-        splits = {name: open_split(self.folder / key / name) for name in content}
+        splits = {name: open_split(self.folder / key / name, stored.digest) for name, stored in content.items()}
         return Collection(
             name=self.meta.name,
             train=splits["train"],
@@ -91,7 +92,7 @@ class Entry(NamedTuple):
             test=splits["test"],
             fold=None if key == WHOLE else int(key.removeprefix("fold")),
             feature_names=self.meta.feature_names,
-            content_hash=self.content_hash(key),
+            highest_grade=highest_grade,
         )
 
     def fold_key(self, fold: int | None) -> str:
@@ -106,10 +107,14 @@ class Entry(NamedTuple):
 
     def content_hash(self, key: str) -> str:
         """A name for the content of a fold: equal data, equal hash."""
-        digest = hashlib.blake2b(digest_size=16)
-        for name, split in sorted(self.meta.folds[key].items()):
-            digest.update(f"{name} {split.digest}\n".encode())
-        return digest.hexdigest()
+        return digest_of_splits({name: split.digest for name, split in self.meta.folds[key].items()})
+
+    def only(self, fold: int | None) -> "Entry":
+        """The same with one fold; None: with all that are there."""
+        if fold is None:
+            return self
+        key = self.fold_key(fold)
+        return self._replace(meta=msgspec.structs.replace(self.meta, folds={key: self.meta.folds[key]}))
 
     @property
     def disk_bytes(self) -> int:
@@ -136,6 +141,11 @@ def entries() -> Iterator[Entry]:
         for folder in sorted(Slot(kind, "").shelf.glob("*@*")):
             if not folder.name.startswith(".") and (entry := _open(folder)) is not None:
                 yield entry
+
+
+def stored(slot: Slot, print_: str) -> Entry | None:
+    """The entry with this fingerprint, if it is there."""
+    return _open(slot.shelf / f"{slot.name}@{print_}")
 
 
 def obtain(slot: Slot, print_: str, make: Callable[[Path], Meta]) -> Entry:
