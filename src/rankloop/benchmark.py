@@ -71,7 +71,7 @@ def against_memory(quick: bool) -> Section:
     order = _query_order(data.train, impressions)
     rates: dict[str, list[float]] = {"read": [], "ROLTR": [], "NumPy": []}
     few = order[:2_000]
-    _sum_rows(data.train.features, data.train.offsets, order[:10])
+    _sum_rows(data.train.arrays.features, data.train.arrays.offsets, order[:10])
     for _ in range(3):
         rates["read"].append(_rate(lambda: _read(data.train, order), impressions))
         rates["ROLTR"].append(_simulated_rate(ROLTR(), data, impressions))
@@ -256,7 +256,7 @@ def _query_order(split: Split, impressions: int) -> NDArray[np.int64]:
 
 
 def _read(split: Split, order: NDArray[np.int64]) -> float:
-    return float(_sum_rows(split.features, split.offsets, order))
+    return float(_sum_rows(split.arrays.features, split.arrays.offsets, order))
 
 
 @numba.njit(fastmath=True)
@@ -278,9 +278,10 @@ def _numpy_roltr(split: Split, order: NDArray[np.int64]) -> NDArray[np.float64]:
     discount = 1.0 / np.log2(np.arange(2, 12))
     propensity = 1.0 / np.arange(1, 11)
     attraction = np.array([0.4, 0.6, 0.7, 0.8, 0.9])
+    arrays = split.arrays
     for q in order:
-        rows = slice(split.offsets[q], split.offsets[q + 1])
-        X, grades = split.features[rows], split.grades[rows]
+        rows = slice(arrays.offsets[q], arrays.offsets[q + 1])
+        X, grades = arrays.features[rows], arrays.grades[rows]
         scores = (X @ weights).astype(np.float64)
         keys = scores + draws.gumbel(size=len(scores))
         k = min(10, len(scores))

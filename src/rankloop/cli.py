@@ -121,7 +121,8 @@ def tune(
     require_choice("tune", "objective", objective, ("online", "offline", "speed"))
     tuning.main(
         learner, data=data, scale=scale, fold=fold, user=user, search=set_ or (),
-        objective=cast(tuning.Objective, objective), impressions=impressions, repeats=repeats, seed=seed, workers=workers, out=out, json=json,
+        objective=cast(tuning.Objective, objective), impressions=impressions, repeats=repeats, seed=seed,
+        workers=workers, out=out, json=json,
     )  # fmt: skip
 
 

@@ -40,8 +40,9 @@ def ndcg_per_query(weights: ArrayLike, split: Split) -> NDArray[np.float64]:
     columns = np.zeros((features, padded(len(W))), np.float32)
     columns[:, : len(W)] = W.T
     scores = np.zeros((split.longest, columns.shape[1]), np.float32)
+    rows = split.arrays
     _evaluate(
-        split.features, split.offsets, split.grades, split.ideal_dcg, columns, scores,
+        rows.features, rows.offsets, rows.grades, rows.ideal_dcg, columns, scores,
         discounts(CUTOFF), ndcg,
     )  # fmt: skip
     return ndcg[:, 0] if np.ndim(weights) == 1 else ndcg.T

@@ -129,7 +129,8 @@ class _Loop:
         self.model = learner.model(data.features, page_size, seed, weights)
         self._work = learner.work(data.features, page_size, train.longest)
         self._user = user.compiled(page_size)
-        self._queries = Queries(train.features, train.offsets, train.grades, train.ideal_dcg)
+        rows = train.arrays
+        self._queries = Queries(rows.features, rows.offsets, rows.grades, rows.ideal_dcg)
         kept_scores = train.longest if delay and late_scores == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
         self._seed = np.uint64(seed)

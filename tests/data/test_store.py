@@ -73,7 +73,7 @@ def test_what_is_written_in_blocks_is_read_as_one_split(tmp_path):
 
 
 def test_a_mapped_array_is_plain_and_writing_to_it_never_reaches_the_file(source):
-    before = data.load(source).train
+    before = data.load(source).train.arrays
     assert type(before.features) is np.ndarray
     assert before.features.flags.c_contiguous
     assert before.features.flags.writeable
