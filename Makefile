@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench clean
+.PHONY: help run test lint bench browser clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -25,7 +25,13 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 run: $(VENV)/.installed            ## the main job: six learners, two users, a table and a picture
 	@$(BIN)/rankloop run
 
-test: $(VENV)/.installed-dev       ## every test, proofs and documentation included
+browser:
+	@command -v chromium >/dev/null || { \
+	  echo "installing chromium for the browser tests (once)"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
+	  echo "chromium could not be installed (that takes root and apt): the browser tests will be skipped"; }
+
+test: $(VENV)/.installed-dev browser       ## every test, proofs and documentation included
 	@$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed-dev       ## ruff and mypy

@@ -253,9 +253,7 @@ class Collection:
         object.__setattr__(self, "feature_names", tuple(names))
         highest = self.highest_grade
         if highest is not None and not (_is_whole(highest) and 0 <= highest <= MAX_GRADE):
-            raise DataError(
-                f"{self.name}: highest_grade must be a whole number from 0 to {MAX_GRADE}; got {highest!r}"
-            )
+            raise DataError(f"{self.name}: highest_grade must be a whole number from 0 to {MAX_GRADE}; got {highest!r}")
 
     def __repr__(self) -> str:
         fold = "" if self.fold is None else f", fold {self.fold}"
