@@ -1,6 +1,8 @@
 """What all tests share: a data folder of their own, the collections beside the project, and no silent skips in CI."""
 
+import atexit
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -10,8 +12,10 @@ from rankloop.home import home
 
 # Compiled kernels stay where the user keeps them, so that tests do not compile everything again; data does not.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(home() / "compiled"))
-os.environ["RANKLOOP_HOME"] = os.environ.get("RANKLOOP_TEST_HOME") or tempfile.mkdtemp(prefix="rankloop-test-")
-os.environ["RANKLOOP_TEST_HOME"] = os.environ["RANKLOOP_HOME"]  # workers started by pytest-xdist share it
+if "RANKLOOP_TEST_HOME" not in os.environ:  # workers started by pytest-xdist share that of their controller
+    os.environ["RANKLOOP_TEST_HOME"] = tempfile.mkdtemp(prefix="rankloop-test-")
+    atexit.register(shutil.rmtree, os.environ["RANKLOOP_TEST_HOME"], ignore_errors=True)
+os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
 
 SHARED = Path(__file__).parents[1] / "shared" / "data"
 
