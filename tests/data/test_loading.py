@@ -9,7 +9,7 @@ import pytest
 from rankloop import data
 from rankloop.data.catalogue import CATALOGUE, differences
 from rankloop.data.svmlight import reader as svmlight
-from rankloop.errors import DataError
+from rankloop.errors import DataError, SettingsError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
@@ -246,12 +246,80 @@ def test_a_mistake_gets_a_sentence_with_what_would_be_right(tmp_path):
         data.load("my-clicks", fold=2)
     with pytest.raises(DataError, match="Only a synthetic world has a scale"):
         data.load("my-clicks", scale=0.5)
-    for scale in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(DataError, match="scale must be a positive number"):
+    for scale in (0.0, -1.0, float("nan"), float("inf"), "a", None, True):
+        with pytest.raises(SettingsError, match="scale must be a positive number"):
             data.load("tiny", scale=scale)
-    for fold in (0, -1, 1.5, True):
+    for fold in (0, -1, 1.5, True, "x", np.float64(1)):
         with pytest.raises(DataError, match="fold must be a whole number from 1"):
             data.load("tiny", fold=fold)
     with pytest.raises(DataError, match="leave normalise and zero_based out"):
         data.load("tiny", normalise=True)
     assert [item.name for item in data.listing()] == ["my-clicks"]
+
+
+@pytest.mark.parametrize("what", [None, 7, b"tiny", ["tiny"]])
+def test_a_collection_is_named_by_a_text_or_a_path(tmp_path, what):
+    write(tmp_path / "some.txt")
+    for refuse in (data.load, data.info, data.remove, lambda path: data.add("some", path)):
+        with pytest.raises(DataError, match="named by a name or a path; got"):
+            refuse(what)
+    with pytest.raises(DataError, match="name of a collection must be a text"):
+        data.add(what, tmp_path / "some.txt")
+    with pytest.raises(DataError, match="normalise must be True, False or None; got 'yes'"):
+        data.load(tmp_path / "some.txt", normalise="yes")
+    with pytest.raises(DataError, match="zero_based must be True or False; got 1"):
+        data.add("some", tmp_path / "some.txt", zero_based=1)
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert data.load("tiny", fold=np.int64(2), scale=np.float32(0.5)).fold == 2
+
+
+def test_info_describes_the_fold_that_was_asked_for(tmp_path):
+    for fold, queries in (("Fold1", 2), ("Fold2", 4)):
+        for number, split in enumerate(("train", "test")):
+            write(tmp_path / "two" / fold / f"{split}.txt", 10 * number, queries)
+    whole = data.add("two", tmp_path / "two")
+    second = data.info("two", fold=2)
+    assert (list(whole.folds), list(second.folds)) == (["fold1", "fold2"], ["fold2"])
+    assert second.folds["fold2"]["train"].queries == 4
+    assert list(second.content_hashes) == ["fold2"]
+    assert second.disk_bytes + data.info("two", fold=1).disk_bytes == whole.disk_bytes
+    with pytest.raises(DataError, match="two has folds 1, 2; got fold 9"):
+        data.info("two", fold=9)
+
+
+def test_describing_a_world_does_not_make_it(own_home):
+    report = data.info("istella-like", fold=2, scale=0.5)
+    assert report.plan.queries == {"train": 10158, "vali": 1451, "test": 4900}
+    assert (report.plan.fold, report.plan.scale, report.plan.grades) == (2, 0.5, 5)
+    assert "in the shape of Istella" in report.plan.title
+    assert (report.name, report.features, report.normalised) == ("istella-like", 220, True)
+    assert (report.disk_bytes, report.folds, report.content_hashes) == (0, {}, {})
+    assert "not made yet" in report.normalisation
+    assert not own_home.exists()
+    with pytest.raises(DataError, match="folds 1 to 5; got fold 6"):
+        data.info("tiny", fold=6)
+
+
+def test_a_plan_is_what_is_made():
+    plan = data.info("tiny", fold=3, scale=0.2).plan
+    made = data.make("tiny", fold=3, scale=0.2)
+    assert made.plan is None
+    assert {split: shape.queries for split, shape in made.folds["fold3"].items()} == plan.queries
+    assert data.info("tiny", fold=3, scale=0.2) == made
+    assert data.make("tiny", fold=3, scale=0.2) == made
+    assert len(data.listing()) == 1
+    with pytest.raises(DataError, match=r"'mine' is not a synthetic world\. There are mslr-like"):
+        data.make("mine")
+
+
+def test_labels_have_the_grades_of_their_world_or_their_catalogue(tmp_path):
+    for number, split in enumerate(("train", "valid", "test")):
+        write(tmp_path / "some" / f"set1.{split}.txt", 10 * number)
+    data.add("yahoo-set1", tmp_path / "some")
+    assert data.load("yahoo-set1").grades == 5
+    assert data.load(tmp_path / "some").grades == 3
+    smallest = data.load("istella-like", scale=1e-9, fold=4)
+    assert smallest.grades == 5
+    assert smallest.highest_grade == 4

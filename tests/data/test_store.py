@@ -114,14 +114,41 @@ def test_a_changed_source_is_imported_again_and_replaces_the_old_version(source,
 
 def test_a_named_import_outlives_its_source(source):
     data.add("mine", source)
-    (source / "vali.txt").unlink()
-    assert data.load("mine").train.queries == 5
     for file in source.iterdir():
         file.unlink()
     source.rmdir()
     assert data.load("mine").vali.queries == 5
     with pytest.raises(DataError, match="nor a path that is there"):
         data.load(source)
+
+
+def test_a_named_import_follows_files_that_come_and_go(source):
+    (source / "vali.txt").rename(source / "later")
+    data.add("mine", source)
+    assert data.load("mine").vali is None
+    (source / "later").rename(source / "vali.txt")
+    assert data.load("mine").vali.queries == 5
+    (source / "vali.txt").unlink()
+    assert data.load("mine").vali is None
+    write_source(source, queries=7)
+    (source / "test.txt").unlink()
+    with pytest.raises(DataError, match=r"the test file is missing; got train\.txt, vali\.txt"):
+        data.load("mine")
+    write_source(source, queries=7)
+    assert data.load("mine").test.queries == 7
+
+
+def test_a_named_import_follows_folds_that_come_and_go(tmp_path):
+    folds = tmp_path / "folds"
+    folds.mkdir()
+    write_source(folds / "Fold1")
+    data.add("mine", folds)
+    write_source(folds / "Fold2", queries=3)
+    assert data.load("mine", fold=2).train.queries == 3
+    (folds / "Fold1").rename(tmp_path / "elsewhere")
+    assert data.load("mine").fold == 2
+    with pytest.raises(DataError, match="mine has folds 2; got fold 1"):
+        data.load("mine", fold=1)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

@@ -106,8 +106,12 @@ def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
             feature_names=world.feature_names,
         )
 
-    identity = {"world": world.name, "version": world.version, "fold": fold, "scale": scale}
-    return obtain(slot, fingerprint(identity), make)
+    return obtain(slot, world_fingerprint(world, fold, scale), make)
+
+
+def world_fingerprint(world: "World", fold: int, scale: float) -> str:
+    """What tells the entry of one fold of a world at a scale from all others."""
+    return fingerprint({"world": world.name, "version": world.version, "fold": fold, "scale": scale})
 
 
 def _normalisation(asked: bool | None, published: Published | None, scales: Path, zero_based: bool) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""Collections by name or path: load, add, remove, list, describe.
+"""Collections by name or path: load, make, add, remove, list, describe.
 
 A name is a synthetic world's, or one that was given with `add`. Anything else is a path, imported
 on first use and again when its files change.
@@ -6,18 +6,19 @@ on first use and again when its files change.
 
 import difflib
 import hashlib
-import math
 import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankloop.data.catalogue import CATALOGUE
 from rankloop.data.collection import Collection
-from rankloop.data.importing import Progress, import_files, make_world, signature
+from rankloop.data.importing import Progress, import_files, make_world, world_fingerprint
 from rankloop.data.layout import find_layout
-from rankloop.data.store.entries import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, versions
-from rankloop.data.store.reports import Listed, Report, line, report
+from rankloop.data.store.entries import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, stored, versions
+from rankloop.data.store.reports import Listed, Report, line, planned, report
 from rankloop.errors import DataError
 
 if TYPE_CHECKING:
@@ -51,14 +52,28 @@ def load(
     True
     """
 
+    chosen = _fold(fold)
+
     def opened() -> Collection:
-        entry = _entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based)
-        return entry.collection(fold)
+        entry = _entry(name_or_path, fold=chosen, scale=scale, normalise=normalise, zero_based=zero_based)
+        return entry.collection(chosen, _highest_grade(entry))
 
     try:
         return opened()
     except FileNotFoundError:  # another process has just replaced this version
         return opened()
+
+
+def make(name: str, *, fold: int = 1, scale: float = 1.0) -> Report:
+    """Make a synthetic world now, if it is not stored yet; what it is. `load` does the same on first use.
+
+    >>> make("tiny", scale=0.1).folds["fold1"]["train"].queries
+    20
+    """
+    if _text(name) not in _synthetic():
+        raise DataError(f"{name!r} is not a synthetic world. There are {', '.join(_synthetic())}.")
+    world, chosen, size = _planned(name, _fold(fold), scale)
+    return report(make_world(_world_slot(world, chosen, size), world, chosen, size))
 
 
 def add(
@@ -77,7 +92,8 @@ def add(
     done and the bytes in all.
     """
     _check_name(name)
-    slot, source = Slot(NAMED, name), Path(path).expanduser().absolute()
+    _check_options(normalise, zero_based)
+    slot, source = Slot(NAMED, name), Path(_text(path)).expanduser().absolute()
     for old in versions(slot):
         if old.meta.source != str(source):
             raise DataError(
@@ -91,15 +107,15 @@ def add(
 
 def remove(name_or_path: str | os.PathLike[str]) -> list[Listed]:
     """Remove from the store all that has this name, or came from this path; what it was."""
-    path = str(Path(name_or_path).expanduser().absolute())
+    name = _text(name_or_path)
+    path = str(Path(name).expanduser().absolute())
     found = [
         entry
         for entry in entries()
-        if (entry.meta.name == str(name_or_path) and entry.kind != PATHS)
-        or (entry.meta.source == path and entry.kind == PATHS)
+        if (entry.meta.name == name and entry.kind != PATHS) or (entry.meta.source == path and entry.kind == PATHS)
     ]
     if not found:
-        raise DataError(f"Nothing is stored as {str(name_or_path)!r}. {_near(str(name_or_path))}")
+        raise DataError(f"Nothing is stored as {name!r}. {_near(name)}")
     removed = [line(entry) for entry in found]
     for entry in found:
         discard(entry)
@@ -121,9 +137,17 @@ def info(
 ) -> Report:
     """What `load` with the same arguments gives: shapes, grades, lengths, source, differences.
 
-    A named import is described with all its folds.
+    A named import is described with all its folds unless one is chosen. A synthetic world that is not stored is
+    not made for it: `plan` of the report tells what it would be.
     """
-    return report(_entry(name_or_path, fold=fold, scale=scale, normalise=normalise, zero_based=zero_based))
+    chosen, name = _fold(fold), _text(name_or_path)
+    if name in _synthetic():
+        _check_world_options(name, normalise, zero_based)
+        world, number, size = _planned(name, chosen, scale)
+        slot = _world_slot(world, number, size)
+        made = stored(slot, world_fingerprint(world, number, size))
+        return planned(world, number, size) if made is None else report(made)
+    return report(_entry(name, fold=chosen, scale=scale, normalise=normalise, zero_based=zero_based).only(chosen))
 
 
 def _entry(
@@ -134,15 +158,14 @@ def _entry(
     normalise: bool | None,
     zero_based: bool,
 ) -> Entry:
-    name = os.fspath(name_or_path)
-    if fold is not None and (isinstance(fold, bool) or not isinstance(fold, int) or fold < 1):
-        raise DataError(f"fold must be a whole number from 1; got {fold!r}.")
+    name = _text(name_or_path)
     if name in _synthetic():
-        if normalise is not None or zero_based:
-            raise DataError(f"{name} is synthetic; leave normalise and zero_based out.")
-        return _world(name, fold, scale)
+        _check_world_options(name, normalise, zero_based)
+        world, number, size = _planned(name, fold, scale)
+        return make_world(_world_slot(world, number, size), world, number, size)
     if scale != 1.0:
-        raise DataError(f"Only a synthetic world has a scale; {name!r} got scale {scale}.")
+        raise DataError(f"Only a synthetic world has a scale; {name!r} got scale {scale!r}.")
+    _check_options(normalise, zero_based)
     if _NAME.fullmatch(name) and (found := versions(Slot(NAMED, name))):
         return _named(found[0], normalise, zero_based)
     path = Path(name).expanduser().absolute()
@@ -155,12 +178,15 @@ def _entry(
     return import_files(slot, path.name, chosen, normalise, zero_based, scales_from=layout.files[0])
 
 
-def _world(name: str, fold: int | None, scale: float) -> Entry:
-    if not (math.isfinite(scale) and scale > 0):
-        raise DataError(f"scale must be a positive number; got {scale}.")
-    chosen = 1 if fold is None else fold
-    slot = _slot(WORLDS, name, scale=float(scale), fold=chosen)
-    return make_world(slot, _synthetic()[name], chosen, float(scale))
+def _planned(name: str, fold: int | None, scale: float) -> tuple["World", int, float]:
+    """A world with a fold and a scale that it can have."""
+    world, chosen = _synthetic()[name], 1 if fold is None else fold
+    world.check(chosen, scale)
+    return world, chosen, float(scale)
+
+
+def _world_slot(world: "World", fold: int, scale: float) -> Slot:
+    return _slot(WORLDS, world.name, scale=scale, fold=fold)
 
 
 def _synthetic() -> dict[str, "World"]:
@@ -170,18 +196,18 @@ def _synthetic() -> dict[str, "World"]:
 
 
 def _named(entry: Entry, normalise: bool | None, zero_based: bool) -> Entry:
-    """A named import as it is, or imported again where its source has changed."""
+    """A named import, brought up to date with its source; as it is where the source is gone."""
     meta = entry.meta
     if (normalise is not None and normalise != meta.normalised) or (zero_based and not meta.options["zero_based"]):
         raise DataError(
             f"{meta.name} was imported with normalise={meta.normalised}, "
             f"zero_based={meta.options['zero_based']}. Add it under another name for a change."
         )
-    files = [Path(file) for file in meta.files]
-    if not all(file.exists() for file in files) or signature(files) == meta.files:
+    source = Path(str(meta.source))
+    if not source.exists():
         return entry
     published = CATALOGUE.get(meta.name)
-    layout = find_layout(Path(str(meta.source)), published.prefix if published else None)
+    layout = find_layout(source, published.prefix if published else None)
     asked = meta.options["normalise"]
     return import_files(
         Slot(NAMED, meta.name),
@@ -199,7 +225,44 @@ def _slot(kind: str, name: str, **identity: Any) -> Slot:
     return Slot(kind, f"{stem}-{hashlib.blake2b(text, digest_size=8).hexdigest()}")
 
 
+def _highest_grade(entry: Entry) -> int | None:
+    """The best grade that the labels could have, where a world or the catalogue says so."""
+    if entry.kind == WORLDS:
+        return _synthetic()[entry.meta.name].grades - 1
+    published = CATALOGUE.get(entry.meta.name) if entry.kind == NAMED else None
+    return published.highest_grade if published else None
+
+
+def _fold(fold: Any) -> int | None:
+    if fold is None:
+        return None
+    if isinstance(fold, bool) or not isinstance(fold, (int, np.integer)) or fold < 1:
+        raise DataError(f"fold must be a whole number from 1; got {fold!r}.")
+    return int(fold)
+
+
+def _text(name_or_path: Any) -> str:
+    text = os.fspath(name_or_path) if isinstance(name_or_path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise DataError(f"A collection is named by a name or a path; got {name_or_path!r}.")
+    return text
+
+
+def _check_options(normalise: Any, zero_based: Any) -> None:
+    if normalise is not None and not isinstance(normalise, bool):
+        raise DataError(f"normalise must be True, False or None; got {normalise!r}.")
+    if not isinstance(zero_based, bool):
+        raise DataError(f"zero_based must be True or False; got {zero_based!r}.")
+
+
+def _check_world_options(name: str, normalise: Any, zero_based: Any) -> None:
+    if normalise is not None or zero_based:
+        raise DataError(f"{name} is synthetic; leave normalise and zero_based out.")
+
+
 def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise DataError(f"The name of a collection must be a text; got {name!r}.")
     if name in _synthetic():
         raise DataError(f"{name!r} is the name of a synthetic world. Choose another name.")
     if not _NAME.fullmatch(name):

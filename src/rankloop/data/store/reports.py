@@ -1,12 +1,16 @@
-"""What there is to say about a stored collection: shapes, grades, lengths, where it came from."""
+"""What there is to say about a collection: shapes, grades, lengths, where it came from."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 
 from rankloop.data.store.arrays import open_split
-from rankloop.data.store.entries import Entry
+from rankloop.data.store.entries import WORLDS, Entry
+
+if TYPE_CHECKING:
+    from rankloop.data.worlds import World
 
 
 class SplitReport(msgspec.Struct, frozen=True):
@@ -22,8 +26,21 @@ class SplitReport(msgspec.Struct, frozen=True):
     nothing_relevant: int
 
 
+class Plan(msgspec.Struct, frozen=True):
+    """What a synthetic world would be: `queries` by split, grades 0 … `grades` − 1."""
+
+    title: str
+    fold: int
+    scale: float
+    queries: dict[str, int]
+    grades: int
+
+
 class Report(msgspec.Struct, frozen=True):
-    """A stored collection in full; `folds` by fold (`fold1`, … or `whole`) and split."""
+    """A collection in full; `folds` by fold (`fold1`, … or `whole`) and split.
+
+    `plan` is set, and `folds` is empty, where it is a synthetic world that is not stored.
+    """
 
     name: str
     kind: str
@@ -37,6 +54,7 @@ class Report(msgspec.Struct, frozen=True):
     content_hashes: dict[str, str]
     differences: list[str]
     folds: dict[str, dict[str, SplitReport]]
+    plan: Plan | None = None
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -73,6 +91,27 @@ def report(entry: Entry) -> Report:
             fold: {split: _split(entry.folder / fold / split) for split in splits}
             for fold, splits in meta.folds.items()
         },
+    )
+
+
+def planned(world: "World", fold: int, scale: float) -> Report:
+    """Everything about a world that can be said without making it."""
+    queries = {split: world.size(split, scale) for split in world.queries}
+    counts = ", ".join(f"{count:,} {split}" for split, count in queries.items())
+    return Report(
+        name=world.name,
+        kind=WORLDS,
+        source=world.title,
+        features=world.features,
+        normalised=world.normalised,
+        normalisation=f"not made yet; fold {fold} at scale {scale:g}: queries {counts}; grades 0–{world.grades - 1}",
+        zero_based=False,
+        disk_bytes=0,
+        folder="",
+        content_hashes={},
+        differences=[],
+        folds={},
+        plan=Plan(world.title, fold, scale, queries, world.grades),
     )
 
 

@@ -1,6 +1,6 @@
 """Synthetic worlds: collections of any size that stand in for MSLR-WEB10K, Yahoo! LTRC set 1 and Istella.
 
-Every document has hidden causes; its features are imperfect measurements of them (`world_features`), and
+Every document has hidden causes; its features are imperfect measurements of them (`features`), and
 its grade is a non-linear, noisy judgement of them (`Relevance`). Each query is drawn from a counter-based
 generator keyed by (world, fold, split, query), so a query is the same bits however the world is cut into
 blocks, and a world at a smaller scale is the beginning of the larger one.
@@ -160,9 +160,14 @@ class World:
         """
         if split not in self.queries:
             raise DataError(f"{self.name} has no split {split!r}; it has {', '.join(self.queries)}")
-        if not (math.isfinite(scale) and scale > 0):
-            raise SettingsError(f"scale must be a positive number such as 0.1; got {scale}")
+        _check_scale(scale)
         return max(1, round(self.queries[split] * scale))
+
+    def check(self, fold: int, scale: float) -> None:
+        """Refuse a fold or a scale that this world cannot have."""
+        _check_scale(scale)
+        if fold not in range(1, self.folds + 1):
+            raise DataError(f"{self.name} has folds 1 to {self.folds}; got fold {fold!r}")
 
     def blocks(
         self,
@@ -183,8 +188,7 @@ class World:
         ([(4,), (5,), (57, 20), (57,)], [1, 16, 31, 46])
         """
         queries = self.size(split, scale)
-        if fold not in range(1, self.folds + 1):
-            raise DataError(f"{self.name} has folds 1 to {self.folds}; got fold {fold}")
+        self.check(fold, scale)
         return self._blocks(split, fold, queries, block_documents)
 
     def _blocks(self, split: str, fold: int, queries: int, block_documents: int) -> Iterator[Block]:
@@ -210,6 +214,12 @@ class World:
         plan = self.plan()
         raw = plan.draw(rng, causes, terms=1 + int(rng.integers(1, 7)))
         return plan.in_order(min_max(raw) if self.normalised else raw), grades
+
+
+def _check_scale(scale: float) -> None:
+    is_number = isinstance(scale, (int, float, np.integer, np.floating)) and not isinstance(scale, bool)
+    if not (is_number and math.isfinite(scale) and scale > 0):
+        raise SettingsError(f"scale must be a positive number such as 0.1; got {scale!r}")
 
 
 def _block(rows: list[Singles], labels: list[NDArray[np.uint8]], query_ids: NDArray[np.int64]) -> Block:
