@@ -133,8 +133,7 @@ def _plain_study_progress(total: int) -> Callable[[Any], None]:
 def _standing(now: Any) -> str:
     left = now.total - now.done - now.failed
     rate = now.impressions / now.seconds if now.seconds > 0 else 0.0
-    finished = now.done + now.failed
-    to_go = f", {duration(now.seconds / finished * left)} to go" if finished and left else ""
+    to_go = f", {duration(now.seconds * (1 / now.share - 1))} to go" if now.share > 0 and left else ""
     failed = f", {now.failed} failed" if now.failed else ""
     return f"{left} left{failed}, {rate:,.0f} impressions/s{to_go}"
 

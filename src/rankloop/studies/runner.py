@@ -36,7 +36,12 @@ class Plan(NamedTuple):
     folder: Path
     cells: list[tuple[Cell, str]]
     missing: list[tuple[Cell, str]]
-    seconds: float
+    costs: dict[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """How long one process would take, by experience."""
+        return sum(self.costs[key] for _, key in self.missing)
 
     @property
     def impressions(self) -> int:
@@ -58,6 +63,8 @@ class Progress(NamedTuple):
     impressions: int
     running: list[str]
     seconds: float
+    share: float
+    """Of the expected work: the longest runs come first, so counting runs would mislead."""
 
 
 class Outcome(NamedTuple):
@@ -85,7 +92,7 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str
         costs[key] = _seconds(cell, facts[place])
     missing = {key: cell for cell, key in keyed if not record_path(folder, key).exists()}
     ordered = sorted(missing, key=lambda key: -costs[key])  # the longest first, so that all cores end together
-    return Plan(study, folder, keyed, [(missing[key], key) for key in ordered], sum(costs[key] for key in missing))
+    return Plan(study, folder, keyed, [(missing[key], key) for key in ordered], costs)
 
 
 def run_plan(plan: Plan, executor: Executor, show: Callable[[Progress], None]) -> Outcome:
@@ -93,7 +100,7 @@ def run_plan(plan: Plan, executor: Executor, show: Callable[[Progress], None]) -
     waiting = list(reversed(plan.missing))
     running: dict[Future[Any], tuple[Cell, str]] = {}
     failures: list[tuple[str, str]] = []
-    began, done, impressions = time.monotonic(), 0, 0
+    began, done, impressions, worked = time.monotonic(), 0, 0, 0.0
     while waiting or running:
         while waiting and len(running) < executor.slots:
             cell, key = waiting.pop()
@@ -102,13 +109,15 @@ def run_plan(plan: Plan, executor: Executor, show: Callable[[Progress], None]) -
         for future in finished:
             cell, key = running.pop(future)
             cause = _keep(plan.folder, key, future)
+            worked += plan.costs[key]
             if cause is None:
                 done, impressions = done + 1, impressions + cell.impressions
             else:
                 failures.append((describe(cell), cause))
         names = [describe(cell) for cell, _ in running.values()]
         seconds = time.monotonic() - began
-        show(Progress(done, len(failures), len(plan.missing), impressions, names, seconds))
+        share = worked / max(plan.seconds, 1e-9)
+        show(Progress(done, len(failures), len(plan.missing), impressions, names, seconds, share))
     return Outcome(collect(plan), failures, time.monotonic() - began)
 
 
