@@ -132,7 +132,7 @@ class FeaturePlan:
         raw *= open_gates[self._gate]
         return raw
 
-    def in_order(self, rows: Floats) -> Singles:
+    def in_order(self, rows: Floats | Singles) -> Singles:
         """(features, documents): rows as `draw` gives them, in the order of the names, 0 for absent features."""
         out = np.zeros((len(self.names), rows.shape[1]), np.float32)
         out[self._columns] = rows
@@ -203,18 +203,3 @@ def draw_causes(rng: np.random.Generator, documents: int) -> Singles:
 def _blend(row: Singles, other: Singles, correlation: float) -> None:
     row *= np.float32(np.sqrt(1.0 - correlation**2))
     row += np.float32(correlation) * other
-
-
-def min_max(raw: Floats) -> Floats:
-    """Each row of (features, documents) scaled to [0, 1]; a constant row becomes 0.
-
-    >>> min_max(np.array([[2.0, 4.0, 3.0], [5.0, 5.0, 5.0]]))
-    array([[0. , 1. , 0.5],
-           [0. , 0. , 0. ]])
-    """
-    low = raw.min(axis=1, keepdims=True)
-    width = raw.max(axis=1, keepdims=True) - low
-    width[width == 0.0] = np.inf
-    raw = raw - low
-    raw /= width
-    return raw

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.data.normalise import normalise
 from rankloop.data.worlds.features import (
     CAUSE,
     FIELDS,
@@ -20,7 +21,6 @@ from rankloop.data.worlds.features import (
     Floats,
     Singles,
     draw_causes,
-    min_max,
 )
 from rankloop.data.worlds.plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
 from rankloop.errors import DataError, SettingsError
@@ -213,7 +213,12 @@ class World:
         grades = self.relevance.grades(rng, causes)
         plan = self.plan()
         raw = plan.draw(rng, causes, terms=1 + int(rng.integers(1, 7)))
-        return plan.in_order(min_max(raw) if self.normalised else raw), grades
+        return plan.in_order(_scaled(raw) if self.normalised else raw), grades
+
+
+def _scaled(raw: Floats) -> Singles:
+    """One query's (features, documents), each feature from 0 to 1."""
+    return normalise(raw.T, np.array([0, raw.shape[1]])).T
 
 
 def _check_scale(scale: float) -> None:
