@@ -297,14 +297,11 @@ def data_make(
     json: Json = False,
 ) -> None:
     """Make a synthetic world now (loading one makes it on first use)."""
-    from rankloop.data import info
-    from rankloop.data.worlds import WORLDS
-    from rankloop.settings import require_choice
+    from rankloop.data import make
     from rankloop.terminal import print_json, show_report, working
 
-    require_choice("data make", "name", name, WORLDS)
     with working(f"making {name} at scale {scale:g}"):
-        report = info(name, fold=fold, scale=scale)
+        report = make(name, fold=fold, scale=scale)
     if json:
         print_json(report)
     else:

@@ -190,7 +190,8 @@ def show_report(report: Report) -> None:
                 f"{shape.shortest} – {shape.mean:.1f} – {shape.longest}", f"{shape.nothing_relevant:,}",
                 " ".join(f"{count:,}" for count in shape.grades),
             )  # fmt: skip
-    print_table(shapes)
+    if report.folds:
+        print_table(shapes)
     for difference in report.differences:
         out.print(f"  [yellow]differs[/yellow]  {difference}")
 

@@ -18,9 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.content import digest_of_arrays, digest_of_splits
 from rankloop.errors import DataError
-from rankloop.metrics import ideal_dcg
-
-MAX_GRADE = 30  # 2^grade must stay an exact, sensible gain
+from rankloop.metrics import MAX_GRADE, ideal_dcg
 
 
 class Arrays(NamedTuple):

@@ -17,8 +17,8 @@ import math
 import re
 from typing import NamedTuple, NoReturn
 
-from rankloop.data.collection import MAX_GRADE
 from rankloop.errors import DataError
+from rankloop.metrics import MAX_GRADE
 
 MAX_FEATURE = 1_000_000
 

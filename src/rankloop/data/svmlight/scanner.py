@@ -13,9 +13,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from rankloop.data.collection import MAX_GRADE
 from rankloop.data.svmlight.decimals import to_float
 from rankloop.kernels import kernel
+from rankloop.metrics import MAX_GRADE
 
 PADDING = 16  # bytes behind the text that a word may reach into
 
