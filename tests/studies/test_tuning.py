@@ -17,17 +17,21 @@ SEARCH = {"learning_rate": [1e-6, 0.01], "reward": ["naive-", "ips+-"]}
 SMALL = {"search": SEARCH, "impressions": 300, "repeats": 2, "workers": 1}
 
 
-class Untouchable:
-    """Something that has a shape, and says so when anything else is asked of it."""
+class Untouchable(rl.Split):
+    """A test split that has a width and a digest, and says so when anything else is asked of it."""
 
-    shape = (1, TINY.features)
+    features = SimpleNamespace(shape=(1, TINY.features))
+    digest = TINY.test.digest
+
+    def __init__(self):
+        pass
 
     def __getattr__(self, name):
         raise AssertionError(f"the test split was read: {name}")
 
 
 def poisoned(data=TINY, **changes):
-    return dataclasses.replace(data, test=SimpleNamespace(features=Untouchable()), **changes)
+    return dataclasses.replace(data, test=Untouchable(), **changes)
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +164,7 @@ def test_the_paper_settings_of_a_collection_do_not_overrule_the_choice():
 
 
 def test_a_collection_without_a_name_needs_one_for_a_study():
-    result = tune(rl.ROLTR(), "noisy", dataclasses.replace(TINY, name="mine", content_hash=""), **SMALL)
+    result = tune(rl.ROLTR(), "noisy", dataclasses.replace(TINY, name="mine"), **SMALL)
     with pytest.raises(RankloopError, match="say what it is"):
         as_study(result)
     assert 'data = "a \\"b\\""' in as_study(result, source=Source(data='a "b"'))

@@ -90,7 +90,7 @@ def _run_lines(weights: NDArray[np.float32], split: Split, tag: str, depth: int 
     column[:, 0] = weights
     for qid, rows in _queries(split):
         total = np.zeros((rows.stop - rows.start, column.shape[1]), np.float32)
-        multiply_into(split.features[rows], column, total)
+        multiply_into(split.arrays.features[rows], column, total)
         scores = total[:, 0]
         if not np.isfinite(scores).all():
             raise DataError(f"query {qid}: the scores are too large for single precision; scale the weights down")

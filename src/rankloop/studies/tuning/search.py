@@ -243,7 +243,7 @@ def _measured(data: Collection, objective: str) -> Collection:
 def _named(data: Collection) -> Source | None:
     """How a study loads this collection, if its name is enough."""
     world = WORLDS.get(data.name)
-    if not data.content_hash or (world is not None and world.queries["train"] != data.train.queries):
+    if world is not None and world.queries["train"] != data.train.queries:
         return None
     try:
         same = load(data.name, fold=data.fold).content_hash == data.content_hash
