@@ -180,11 +180,14 @@ def export_qrels(
 
 
 @study_app.command("list")
-def study_list() -> None:
+def study_list(json: Json = False) -> None:
     """The studies that come with rankloop."""
     from rankloop.studies.specification import cells, load_study, names
-    from rankloop.terminal import print_table, table
+    from rankloop.terminal import print_json, print_table, table
 
+    if json:
+        print_json([{"name": name, "question": load_study(name).question} for name in names()])
+        return
     made = table("study", "runs", "question")
     made.columns[2].justify = "left"
     for name in names():

@@ -1,5 +1,7 @@
 """The loop against a simulated user: what researchers run."""
 
+import multiprocessing
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data.collection import Collection
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
+from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
 from rankloop.loop import Pending, Queries, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
@@ -149,7 +152,8 @@ class _Loop:
         row_of = {point: row for row, point in enumerate(points)}
         stops = sorted({*points, *range(0, impressions, _CHUNK), impressions})
         seconds, done = 0.0, 0
-        self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
+        with when_compiling(_say_so):
+            self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
         for stop in stops:
             began = time.perf_counter()
             self._advance(done, stop, record)
@@ -172,6 +176,12 @@ class _Loop:
             self.model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
             self._told_grades, self._oracle, discounts(CUTOFF), part,
         )  # fmt: skip
+
+
+def _say_so() -> None:
+    """Tell a person who waits at a terminal why; a worker's work is announced by whoever started it."""
+    if sys.stderr.isatty() and multiprocessing.parent_process() is None:
+        print("rankloop: compiling this method, once (some seconds)", file=sys.stderr)
 
 
 def _evaluation_points(impressions: int, every: int) -> list[int]:
