@@ -57,8 +57,9 @@ def simulate(
             when the simulation ends is not learned from.
         late_scores: whether a late update is computed against the `current` scores or those that had `drawn` the page.
         gradient_variance: record the variance of the policy gradient over ranks (ROLTR and MDPRank).
-        nothing_relevant: leave test queries with no relevant candidate out of the mean (`skip`) or count them 0
-        (`zero`). progress: called with the number of impressions done, now and then.
+        nothing_relevant: leave test queries with no relevant candidate out of the mean (`skip`), or count them 0
+            (`zero`).
+        progress: called with the number of impressions done, now and then.
 
     >>> import rankloop as rl
     >>> data = rl.load("tiny")
