@@ -2,6 +2,7 @@
 
 import pytest
 
+from rankloop.errors import SettingsError
 from rankloop.studies import executors
 from rankloop.studies.runner import make_plan, run_plan
 from rankloop.studies.specification import cells, parse
@@ -46,3 +47,8 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
     assert killed[0] < len(plan.missing)
     assert outcome.failures == []
     assert numbers(outcome) == numbers(run(text, tmp_path / "here"))
+
+
+def test_an_address_where_nobody_answers_is_told_at_once():
+    with pytest.raises(SettingsError, match="no Ray cluster answers"), executors.ray_cluster("127.0.0.1:1"):
+        pass

@@ -2,6 +2,7 @@
 
 import logging
 import multiprocessing
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -65,6 +66,7 @@ class RayCluster:
                 "--on ray needs the package ray; install it with: pip install 'rankloop[ray]'"
             ) from None
         self._ray = ray
+        _require_answer(address)
         try:
             ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -81,6 +83,17 @@ class RayCluster:
     def close(self) -> None:
         """Leave the cluster; what still runs for us there is stopped."""
         self._ray.shutdown()
+
+
+def _require_answer(address: str) -> None:
+    """Ray itself waits for minutes before it says that nobody is there."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
 
 
 @contextmanager
