@@ -1,0 +1,9 @@
+"""A real search to try rankloop on: the standard library of the Python that runs it.
+
+| module | what it does |
+|---|---|
+| `library` | every public module, class, function and method, with its documentation |
+| `engine`  | a full-text search over them: candidates with features |
+| `tastes`  | what simulated people secretly like: true grades |
+| `visitors`| people who search, look, and click; how good a ranking is for their taste |
+"""

@@ -1,0 +1,100 @@
+"""What a ranker may know of a candidate: one float32 row per document, every value in [0, 1] by a fixed rule.
+
+Nothing is scaled by the data at hand, so a weight means the same for every query and from one day to the next, and a
+model needs no scaling of its own. A length or a score that has no upper bound is bent into [0, 1):
+x / (x + half), where `half` is the value that becomes one half.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.web.demo.documents import Document
+from rankloop.web.demo.sources import is_special
+from rankloop.web.demo.words import word_set
+
+FEATURES: dict[str, str] = {
+    "engine_rank": "1 / the rank that the engine gave it",
+    "engine_score": "BM25 over all fields, s / (s + 10)",
+    "bm25_name": "BM25 of the name, s / (s + 5)",
+    "bm25_module": "BM25 of the module, s / (s + 5)",
+    "bm25_signature": "BM25 of the signature, s / (s + 5)",
+    "bm25_doc": "BM25 of the documentation, s / (s + 5)",
+    "name_exact": "1 if the query is its name, short or in full",
+    "name_prefix": "1 if its name begins with the query",
+    "name_coverage": "share of the query's terms in its name",
+    "module_match": "share of the query's terms in what stands before its name",
+    "summary_coverage": "share of the query's terms in its first sentence",
+    "is_module": "1 for a module",
+    "is_class": "1 for a class",
+    "is_function": "1 for a function",
+    "is_method": "1 for a method",
+    "is_property": "1 for a property",
+    "depth": "dots in its full name, at most 4, / 4",
+    "name_length": "letters of its name, at most 40, / 40",
+    "doc_length": "log(1 + letters of its documentation) / log(1 + 5000), at most 1",
+    "documented": "1 if it has any documentation",
+    "example": "1 if its documentation shows an example",
+    "special": "1 for names such as __init__",
+    "builtin": "1 if it can be used without an import",
+}
+"""The features in order, each with its rule."""
+
+_HALF_SCORE = 10.0
+_HALF_FIELD = 5.0
+_DEEPEST = 4
+_LONGEST_NAME = 40
+_LONGEST_DOC = math.log1p(5000)
+
+
+def feature_matrix(
+    query: str, terms: Collection[str], found: Sequence[tuple[Document, Sequence[float]]]
+) -> NDArray[np.float32]:
+    """(candidates, features) for documents in the engine's order, each with its total and per-field scores."""
+    typed = "".join(query.split()).casefold()
+    rows = [
+        [1.0 / rank, *_scores(scores), *_matches(document, typed, terms), *_traits(document)]
+        for rank, (document, scores) in enumerate(found, 1)
+    ]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), len(FEATURES))
+
+
+def coverage(text: str, terms: Collection[str]) -> float:
+    """The share of a query's terms among the words of a text; 0 where there are no terms.
+
+    >>> coverage("Read all lines of a file.", ("read", "csv", "file", "line"))
+    0.75
+    """
+    found = word_set(text)
+    return sum(term in found for term in terms) / max(len(terms), 1)
+
+
+def _scores(scores: Sequence[float]) -> list[float]:
+    total, *fields = (max(score, 0.0) for score in scores)
+    return [total / (total + _HALF_SCORE), *(field / (field + _HALF_FIELD) for field in fields)]
+
+
+def _matches(document: Document, typed: str, terms: Collection[str]) -> list[float]:
+    name, id = document.name.casefold(), document.id.casefold()
+    return [
+        float(typed in (name, id)),
+        float(bool(typed) and (name.startswith(typed) or id.startswith(typed))),
+        coverage(document.name, terms),
+        coverage(document.id.removesuffix(document.name) or document.module, terms),
+        coverage(document.summary, terms),
+    ]
+
+
+def _traits(document: Document) -> list[float]:
+    return [
+        *(float(document.kind == kind) for kind in ("module", "class", "function", "method", "property")),
+        min(document.depth, _DEEPEST) / _DEEPEST,
+        min(len(document.name), _LONGEST_NAME) / _LONGEST_NAME,
+        min(math.log1p(len(document.text)) / _LONGEST_DOC, 1.0),
+        float(bool(document.text)),
+        float(">>>" in document.text),
+        float(is_special(document.name)),
+        float(document.module == "builtins" and document.kind != "module"),
+    ]
