@@ -4,7 +4,8 @@
      "feature_names": ["f1", "f2"], "weights": [0.25, -1.5],
      "learned": {"settings": {…}, "manifest": {…}}}
 
-Weights are written with as many digits as identify a double, and come back to the bit.
+Weights are written with as many digits as identify a double, and come back to the bit. Version 2 has a scaling as well;
+`rankloop.interchange.models` reads and writes it.
 """
 
 import json
@@ -25,6 +26,7 @@ from rankloop.run import Run
 
 FORMAT = "rankloop-ranker"
 VERSION = 1
+SCALED_VERSION = 2
 _LEARNED = ("settings", "manifest")
 
 
@@ -141,16 +143,26 @@ def load_ranker(path: str | os.PathLike[str]) -> Ranker:
     >>> load_ranker(path).weights
     (0.1, -2.0)
     """
+    document = read_document(path)
+    try:
+        return _ranker(document)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+    except OverflowError:
+        raise DataError(f"{path}: a number in it is too large for a double") from None
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object of an exported ranker, of whatever version."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, NaN or Infinity
         raise DataError(f"{path} is not a ranker: not JSON ({error})") from None
-    try:
-        return _ranker(document)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise DataError(f'{path}: not an exported ranker; it must be an object with "format": "{FORMAT}"')
+    return document
 
 
 def read_ranker(path: str | os.PathLike[str]) -> Ranker:
@@ -165,11 +177,13 @@ def read_ranker(path: str | os.PathLike[str]) -> Ranker:
     return Ranker.of(Run.load(path))
 
 
-def _ranker(document: Any) -> Ranker:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f'not an exported ranker; it must be an object with "format": "{FORMAT}"')
-    if document.get("version") != VERSION:
-        raise DataError(f"ranker format version {document.get('version')!r}; this rankloop reads version {VERSION}")
+def read_weights(document: dict[str, Any], versions: tuple[int, ...]) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    """The weights and feature names of an exported ranker of one of these versions."""
+    version = document.get("version")
+    if type(version) is not int or version not in versions:
+        readable = " and ".join(map(str, versions))
+        hint = "; it has a scaling: read it with load_model" if version == SCALED_VERSION else ""
+        raise DataError(f"ranker format version {version!r}; this rankloop reads version {readable} here{hint}")
     if document.get("kind") != "linear":
         raise DataError(f"kind of ranker must be 'linear'; got {document.get('kind')!r}")
     weights, names = document.get("weights"), document.get("feature_names")
@@ -180,11 +194,16 @@ def _ranker(document: Any) -> Ranker:
             f"the counts do not agree: features says {document.get('features')!r}, "
             f"and there are {len(weights)} weights and {len(names)} feature names"
         )
+    return _numbers(weights), tuple(names)
+
+
+def _ranker(document: dict[str, Any]) -> Ranker:
+    weights, names = read_weights(document, (VERSION,))
     learned = document.get("learned", {})
     settings, manifest = (learned.get(name, {}) for name in _LEARNED) if isinstance(learned, dict) else (None, None)
     if not isinstance(settings, dict) or not isinstance(manifest, dict):
         raise DataError("learned must be an object with the objects settings and manifest")
-    return Ranker(weights=_numbers(weights), feature_names=tuple(names), settings=settings, manifest=manifest)
+    return Ranker(weights=weights, feature_names=names, settings=settings, manifest=manifest)
 
 
 def _numbers(weights: Any) -> tuple[float, ...]:

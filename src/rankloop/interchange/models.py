@@ -1,0 +1,184 @@
+"""A linear model with its scaling: what leaves rankloop for another system, and the truth that exports are held to.
+
+    f(x) = Σ_j w_j · x'_j,   x'_j = (x_j − shift_j) / spread_j,   or 0 where spread_j = 0: a constant says nothing
+
+Without a scaling x' = x; with `per_query` shift and spread are the minimum and the range over the query's candidates.
+As JSON it is the ranker format of `rankloop.interchange.rankers` with a name and, where there is one, a scaling:
+
+    {"format": "rankloop-ranker", "version": 2, "kind": "linear", …, "name": "shop",
+     "scaling": {"kind": "fixed", "shift": […], "spread": […]}}
+
+Version 2 is written only where there is a scaling, because a reader of version 1 would rank without it.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import DataError, RankloopError, SettingsError
+from rankloop.interchange.rankers import FORMAT, SCALED_VERSION, VERSION, Ranker, read_document, read_weights
+from rankloop.settings import require_flag, require_numbers, settle
+
+_OWNER = "LinearModel"
+
+
+class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A linear ranker together with what happens to raw features before they are weighted.
+
+    Attributes:
+        weights: one per feature.
+        feature_names: in the same order; f1, f2, … where nobody has named them.
+        shift: subtracted from each feature; None: no scaling.
+        spread: what each feature is divided by then; 0 for a feature that is constant, and contributes nothing.
+        per_query: min–max over the candidates of the query instead, as in the paper.
+        name: what other systems are to call the model.
+
+    >>> LinearModel(weights=(0.5, -1.0), shift=(10.0, 0.0), spread=(2.0, 0.0)).scores([[12.0, 7.0], [10.0, 8.0]])
+    array([0.5, 0. ])
+    """
+
+    weights: tuple[float, ...]
+    feature_names: tuple[str, ...] = ()
+    shift: tuple[float, ...] | None = None
+    spread: tuple[float, ...] | None = None
+    per_query: bool = False
+    name: str = "rankloop"
+
+    def __post_init__(self) -> None:
+        weights = require_numbers(_OWNER, "weights", self.weights)
+        names = tuple(self.feature_names) or tuple(f"f{j + 1}" for j in range(len(weights)))
+        if len(names) != len(weights) or not all(isinstance(name, str) for name in names):
+            raise SettingsError(
+                f"{_OWNER}: feature_names must be one text per weight; got {len(names)} for {len(weights)}: {names!r}"
+            )
+        if not isinstance(self.name, str) or not self.name:
+            raise SettingsError(f"{_OWNER}: name must be a text that is not empty; got {self.name!r}")
+        per_query = require_flag(_OWNER, "per_query", self.per_query)
+        shift, spread = _scaling(self.shift, self.spread, len(weights))
+        if per_query and shift is not None:
+            raise SettingsError(f"{_OWNER}: a scaling is per_query or has shift and spread; got both")
+        settle(self, weights=weights, feature_names=names, shift=shift, spread=spread, per_query=per_query)
+
+    @classmethod
+    def of(cls, ranker: Ranker, *, per_query: bool, name: str = "rankloop") -> "LinearModel":
+        """A ranker that was learned in a simulation; say whether its collection is scaled per query."""
+        return cls(weights=ranker.weights, feature_names=ranker.feature_names, per_query=per_query, name=name)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether shift and spread are given."""
+        return self.shift is not None
+
+    def scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        """(candidates,), the scores of one query's raw candidates X (candidates, features); the highest comes first."""
+        raw = np.asarray(X, dtype=np.float64)
+        if raw.ndim != 2 or raw.shape[1] != len(self.weights):
+            raise SettingsError(
+                f"{self.name}: candidates must have {len(self.weights)} features; got shape {raw.shape}"
+            )
+        if self.per_query and len(raw):
+            low = raw.min(axis=0)
+            raw = _divide(raw - low, raw.max(axis=0) - low)
+        elif self.scaled:
+            raw = _divide(raw - np.array(self.shift), np.array(self.spread))
+        return raw @ np.array(self.weights)
+
+    def folded(self) -> tuple[NDArray[np.float64], float]:
+        """Weights u and a constant c with f(x) = u·x + c for raw features: u_j = w_j / spread_j.
+
+        The constant is the same for every candidate, so u·x alone ranks as f does. Per-query scaling has no such form.
+
+        >>> LinearModel(weights=(0.5, -1.0), shift=(10.0, 0.0), spread=(2.0, 0.0)).folded()
+        (array([0.25, 0.  ]), -2.5)
+        """
+        if self.per_query:
+            raise SettingsError(f"{self.name}: a scaling per query differs from query to query and cannot be folded")
+        if not self.scaled:
+            return np.array(self.weights), 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = _divide(np.array(self.weights), np.array(self.spread))
+            return weights, -float(weights @ np.array(self.shift))
+
+
+def model_text(
+    model: LinearModel, *, settings: Mapping[str, Any] | None = None, manifest: Mapping[str, Any] | None = None
+) -> str:
+    """The model as JSON text, every bit of it; `settings` and `manifest` say how and where it was learned."""
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": SCALED_VERSION if model.scaled or model.per_query else VERSION,
+        "kind": "linear",
+        "name": model.name,
+        "features": len(model.weights),
+        "feature_names": model.feature_names,
+        "weights": model.weights,
+    }
+    if model.per_query:
+        document["scaling"] = {"kind": "query"}
+    elif model.scaled:
+        document["scaling"] = {"kind": "fixed", "shift": model.shift, "spread": model.spread}
+    document["learned"] = {"settings": dict(settings or {}), "manifest": dict(manifest or {})}
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load_model(path: str | os.PathLike[str]) -> LinearModel:
+    """Read back what `model_text` says, or a ranker of `save_ranker`, which has no scaling.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "model.json"
+    >>> model = LinearModel(weights=(0.1, 2.0), shift=(1.0, 0.0), spread=(3.0, 1.0), name="shop")
+    >>> _ = path.write_text(model_text(model))
+    >>> load_model(path) == model
+    True
+    """
+    document = read_document(path)
+    try:
+        weights, names = read_weights(document, (VERSION, SCALED_VERSION))
+        return LinearModel(
+            weights=weights, feature_names=names, name=document.get("name", "rankloop"), **_read_scaling(document)
+        )
+    except RankloopError as error:
+        raise DataError(f"{path}: {error}") from None
+    except OverflowError:
+        raise DataError(f"{path}: a number in it is too large for a double") from None
+
+
+def _read_scaling(document: dict[str, Any]) -> dict[str, Any]:
+    scaling: Any = document.get("scaling")
+    if document["version"] == VERSION:
+        if scaling is not None:
+            raise DataError(f"a scaling makes it version {SCALED_VERSION}; it says version {VERSION}")
+        return {}
+    kind = scaling.get("kind") if isinstance(scaling, dict) else None
+    if kind == "query":
+        return {"per_query": True}
+    if kind == "fixed" and "shift" in scaling and "spread" in scaling:
+        return {"shift": scaling["shift"], "spread": scaling["spread"]}
+    raise DataError(f"scaling must be of kind 'query', or of kind 'fixed' with shift and spread; got {scaling!r}")
+
+
+def _scaling(shift: Any, spread: Any, features: int) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None]:
+    if shift is None and spread is None:
+        return None, None
+    if shift is None or spread is None:
+        raise SettingsError(f"{_OWNER}: shift and spread come together; only one was given")
+    shift, spread = require_numbers(_OWNER, "shift", shift), require_numbers(_OWNER, "spread", spread)
+    if len(shift) != features or len(spread) != features:
+        raise SettingsError(
+            f"{_OWNER}: shift and spread must have one number per feature ({features}); "
+            f"got {len(shift)} and {len(spread)}"
+        )
+    if min(spread) < 0:
+        raise SettingsError(f"{_OWNER}: spread must not be negative; got {min(spread)!r}")
+    return shift, spread
+
+
+def _divide(values: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    alive = spread > 0
+    return np.where(alive, values / np.where(alive, spread, 1.0), 0.0)
