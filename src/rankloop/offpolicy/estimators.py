@@ -29,7 +29,7 @@ INTERVALS = ("normal", "bootstrap")
 LARGEST_BIAS = 0.05
 """The share of weight that may be missing or too much before a result is refused."""
 
-_CERTAINLY = 4.0  # standard errors: one true log in 16,000 strays further by chance
+_CERTAINLY = 4.0  # standard errors: seldom by chance, unless a few weights dwarf the others, and then it is as well
 _RESAMPLING = 101  # a stream of its own, far from those of the simulation
 
 

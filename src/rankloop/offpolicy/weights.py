@@ -116,7 +116,7 @@ def examination_model(weights: Sequence[Weights], clicks: Sequence[ArrayLike]) -
     """Σ_k c_k · E_π[gθ of d_k]/E_μ[θ of d_k]: a document's clicks count, wherever it was shown.
 
     Unbiased when people follow the position-based model with the assumed θ (up to a factor); it borrows evidence
-    across ranks, so its weights vary least.
+    across ranks, so its intervals tend to be the narrowest.
     """
     rewards = [c for _, c in _matched(weights, clicks)]
     mass, expected = _padded([w.examined for w in weights]), _padded([w.examined * w.gains for w in weights])
