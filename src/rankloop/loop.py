@@ -68,6 +68,12 @@ def rank_page(model, work, X, seed, impression, page, notes):
 
 
 @kernel
+def score_candidates(model, X, scores):
+    """Fill `scores` with what the model gives each candidate, and show nothing."""
+    score(model.ranker, X, scores)
+
+
+@kernel
 def learn_page(model, work, X, seed, impression, page, notes, feedback):
     """Learn from a page against the scores that the ranker gives its candidates now."""
     score(model.ranker, X, work.base.scores)

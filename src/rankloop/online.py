@@ -28,9 +28,11 @@ class Page:
         candidates: (candidates, features), what was ranked.
         scores: (candidates,), the scores that drew the page.
         notes: (ranks, …), what the method must remember until the clicks arrive.
+        ranks: where on the screen the documents stand (from 0), if not one below the other from the top: ranks between
+            them were taken by documents that the learner did not choose.
     """
 
-    __slots__ = ("candidates", "documents", "impression", "notes", "scores")
+    __slots__ = ("candidates", "documents", "impression", "notes", "ranks", "scores")
 
     def __init__(
         self,
@@ -39,12 +41,14 @@ class Page:
         candidates: NDArray[np.float32],
         scores: NDArray[np.float32],
         notes: NDArray[np.float32],
+        ranks: NDArray[np.int64] | None = None,
     ) -> None:
         self.documents = documents
         self.impression = impression
         self.candidates = candidates
         self.scores = scores
         self.notes = notes
+        self.ranks = ranks
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -147,17 +151,28 @@ class OnlineRanker:
         self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
         self._make_room(len(page.candidates))
+        model = self.model if page.ranks is None else self._model_at(page.ranks)
         if as_drawn:
             learn_page_as_drawn(
-                self.model, self._work, page.candidates, page.scores, self._key, page.impression,
+                model, self._work, page.candidates, page.scores, self._key, page.impression,
                 page.documents, page.notes, feedback,
             )  # fmt: skip
         else:
             learn_page(
-                self.model, self._work, page.candidates, self._key, page.impression,
+                model, self._work, page.candidates, self._key, page.impression,
                 page.documents, page.notes, feedback,
             )  # fmt: skip
+        if page.ranks is not None:
+            self._keep_from(model, page.ranks)
         self._check_weights()
+
+    def _model_at(self, ranks: NDArray[np.int64]) -> Any:
+        """The model as a page sees it whose rows stand at these ranks; parameters are shared, tables per rank copied."""
+        return self.model._replace(**{name: getattr(self.model, name)[ranks] for name in self.learner.by_rank})
+
+    def _keep_from(self, model: Any, ranks: NDArray[np.int64]) -> None:
+        for name in self.learner.by_rank:
+            getattr(self.model, name)[ranks] = getattr(model, name)
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
         try:
@@ -200,6 +215,7 @@ class OnlineRanker:
             and len(page) <= self.page_size
             and page.notes.shape == (len(page), self.learner.note_width())
             and page.scores.shape == (len(page.candidates),)
+            and (page.ranks is None or (page.ranks.shape == (len(page),) and page.ranks.max() < self.page_size))
         )
         if not fits:
             raise SettingsError("this page was drawn by a ranker with other features, page size or method")

@@ -54,6 +54,7 @@ class COLTR(
     name: ClassVar[str] = "COLTR"
     learns_from: ClassVar[str] = "clicks"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     candidates: int = 499
     delta: float = 1.0

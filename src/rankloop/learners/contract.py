@@ -24,6 +24,8 @@ class Learner(Protocol):
     """`clicks`, `grades` (a skyline that is told the truth) or `nothing`."""
     ranks_by_grades: ClassVar[bool]
     """Whether a simulation puts the true grades in the place of the scores (the oracle)."""
+    by_rank: ClassVar[tuple[str, ...]]
+    """The model's arrays that hold one value per rank of the page."""
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The model before the first impression, from `weights` if given."""

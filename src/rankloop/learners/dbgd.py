@@ -44,6 +44,7 @@ class DBGD(
     name: ClassVar[str] = "DBGD"
     learns_from: ClassVar[str] = "clicks"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     interleaving: str = "probabilistic"
     delta: float = 1.0

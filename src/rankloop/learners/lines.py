@@ -33,6 +33,7 @@ class FixedWeights(
     name: ClassVar[str] = "FixedWeights"
     learns_from: ClassVar[str] = "nothing"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     weights: tuple[float, ...] | None = None
 
@@ -67,6 +68,7 @@ class Oracle(
     name: ClassVar[str] = "Oracle"
     learns_from: ClassVar[str] = "nothing"
     ranks_by_grades: ClassVar[bool] = True
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "FixedModel":
         """A ranker without an opinion: the simulation puts the grades in the place of its scores."""

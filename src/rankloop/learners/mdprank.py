@@ -60,6 +60,7 @@ class MDPRank(
     name: ClassVar[str] = "MDPRank"
     learns_from: ClassVar[str] = "grades"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     variant: str = "paper"
     discount: float | None = None

@@ -52,6 +52,7 @@ class PDGD(
     name: ClassVar[str] = "PDGD"
     learns_from: ClassVar[str] = "clicks"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     learning_rate: float = 0.1
     decay: float = 1.0

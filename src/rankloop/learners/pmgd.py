@@ -42,6 +42,7 @@ class PMGD(
     name: ClassVar[str] = "PMGD"
     learns_from: ClassVar[str] = "clicks"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ()
 
     candidates: int = 49
     delta: float = 1.0

@@ -62,6 +62,7 @@ class ROLTR(
     name: ClassVar[str] = "ROLTR"
     learns_from: ClassVar[str] = "clicks"
     ranks_by_grades: ClassVar[bool] = False
+    by_rank: ClassVar[tuple[str, ...]] = ("click_reward", "skip_reward", "baseline", "baseline_count")
 
     reward: str = "ips+-"
     discount: float = 0.0

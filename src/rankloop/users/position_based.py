@@ -58,6 +58,17 @@ class PositionBased(msgspec.Struct, frozen=True, tag="position_based", tag_field
         self.check_grades(int(grades.max(initial=0)), "the page")
         return self.examination.at(len(grades)) * np.array(self.attraction)[grades]
 
+    def clicks(self, page_grades: Sequence[int], seed: int, impression: int) -> NDArray[np.float64]:
+        """What this user does on the page of an impression: the very draws of the simulation with that seed.
+
+        >>> PositionBased(attraction=[0.0, 1.0], examination=[1.0, 1.0]).clicks([1, 0], seed=1, impression=0)
+        array([1., 0.])
+        """
+        grades = np.array(page_grades, dtype=np.int64)
+        clicks = np.zeros(len(grades))
+        click_by_position(self.compiled(len(grades)), grades, np.uint64(seed), impression, clicks)
+        return clicks
+
     def check_grades(self, highest: int, where: str) -> None:
         """Refuse grades for which this user has no click probability."""
         if highest >= len(self.attraction):

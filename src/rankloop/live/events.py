@@ -1,0 +1,133 @@
+"""What the log holds. An event is a fact with a place in the one order that everything else is computed from.
+
+Bodies are MessagePack arrays. Features are kept as the raw bytes of the model's precision, and a page is drawn from
+exactly those bytes: what was ranked is what is stored.
+"""
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+PRECISIONS = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+
+
+class Kind(IntEnum):
+    """Kinds of events. Numbers are part of the stored format and never reused."""
+
+    CREATED = 1
+    SHOWN = 2
+    CLICKED = 3
+    CLOSED = 4
+    PAUSED = 5
+    RESUMED = 6
+    FROZEN = 7
+    ROLLED_BACK = 8
+    SCALING_FROZEN = 9
+    DELETED = 10
+    ERASED = 11
+    """What a person asked to be forgotten: only its place is left, so that a gap can never pass for it."""
+
+
+CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN)
+"""What a person decided about a model."""
+
+FOLDED = (Kind.CLOSED, *CONTROLS)
+"""What changes a model's state when the log is folded."""
+
+
+class Group(IntEnum):
+    """Who ordered a page."""
+
+    LEARNED = 0
+    CONTROL = 1
+    FALLBACK = 2
+
+
+class Event(NamedTuple):
+    """One row of the log."""
+
+    offset: int
+    model: int
+    kind: int
+    number: int
+    """The impression's number within its model; 0 for events that are about no impression."""
+    at: int
+    """Milliseconds since 1970."""
+    client: bytes
+    """A keyed hash of who it was; empty if unknown."""
+    body: bytes
+
+
+class Impression(msgspec.Struct, frozen=True, array_like=True):
+    """A page as it was shown, with all that is needed to learn from it and to judge the policy that drew it."""
+
+    query: str
+    candidates: list[str]
+    features: bytes
+    """(candidates, features) in the model's precision, as the caller sent them: before scaling."""
+    scores: bytes
+    """float32, one per candidate: what drew the page."""
+    page: list[int]
+    """Indices into the candidates, best first."""
+    pinned: list[int]
+    """The ranks (from 0) that the caller had fixed."""
+    notes: bytes
+    """float32, (free ranks, note width): what the method must remember."""
+    group: int
+    version: int
+    log_probability: float | None
+    """log π(page), given what was pinned; None where the method's policy has no tractable one."""
+    displacement: float
+    """Mean over shown documents of |rank shown − rank without exploration|."""
+
+    def matrix(self, precision: str) -> NDArray[Any]:
+        """(candidates, features), as stored."""
+        return np.frombuffer(self.features, PRECISIONS[precision]).reshape(len(self.candidates), -1)
+
+    def shown(self) -> list[str]:
+        """The documents on the page, best first."""
+        return [self.candidates[document] for document in self.page]
+
+
+class Clicks(msgspec.Struct, frozen=True, array_like=True):
+    """Ranks (from 0) and how much each was clicked, in [0, 1]. `late`: the impression was closed already."""
+
+    ranks: list[int]
+    values: list[float]
+    late: bool = False
+
+
+class Closing(msgspec.Struct, frozen=True, array_like=True):
+    """The end of an impression: where it was shown, and what came back in all."""
+
+    shown: int
+    """Offset of the impression's own event."""
+    clicks: list[float]
+    """One value per rank."""
+    why: str
+    """`asked`, `window` or `void` (the caller never got the page, so nothing is learned)."""
+
+
+class Restored(msgspec.Struct, frozen=True, array_like=True):
+    """A roll back: the whole state returned to, so that folding needs nothing but the log."""
+
+    version: int
+    state: bytes
+
+
+encode = msgspec.msgpack.Encoder().encode
+_decoders = {
+    Kind.SHOWN: msgspec.msgpack.Decoder(Impression),
+    Kind.CLICKED: msgspec.msgpack.Decoder(Clicks),
+    Kind.CLOSED: msgspec.msgpack.Decoder(Closing),
+    Kind.ROLLED_BACK: msgspec.msgpack.Decoder(Restored),
+}
+
+
+def decode(kind: int, body: bytes) -> Any:
+    """The body of an event of this kind; events that say it all by their kind have none."""
+    decoder = _decoders.get(Kind(kind))
+    return decoder.decode(body) if decoder else None

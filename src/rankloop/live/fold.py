@@ -1,0 +1,231 @@
+"""What the log means: a model is a fold over its closed impressions, one after the other.
+
+A state is a function of the settings and the events before it, and of nothing else: no clock, no other model, no
+order in which processes happened to run. So after any crash the same log gives the same bits.
+"""
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
+from rankloop.live.policy import policy_model
+from rankloop.live.scaling import Scaler
+from rankloop.live.settings import ModelSettings
+from rankloop.live.start import starting_point
+from rankloop.online import OnlineRanker, Page
+
+FATES = ("learned", "control", "fallback", "capped", "paused", "void", "pinned", "diverged", "missing")
+"""What can become of a closed impression: learned from, or why not."""
+
+
+class View(NamedTuple):
+    """What ranking needs of a state; never changed once published."""
+
+    version: int
+    offset: int
+    model: Any
+    scaler: Scaler
+    mode: str
+
+
+class Fold:
+    """A live model's state, and how an event changes it."""
+
+    def __init__(self, settings: ModelSettings, weights: list[float] | None = None) -> None:
+        self.settings = settings
+        if weights is None:
+            weights = starting_point(settings).weights
+        self.ranker = OnlineRanker(
+            settings.learner, len(settings.names), settings.seed or 0, page_size=settings.page_size, weights=weights
+        )
+        self.scaler = Scaler(settings.scaling, len(settings.names))
+        self.mode = "learning"
+        self.version = 0
+        self.offset = 0
+        self.fates: Counter[str] = Counter()
+        self.clicks = 0.0
+        self.moved = 0.0
+        window = settings.guards.influence_window
+        self._recent = np.zeros(window, np.uint64)
+        self._counts: Counter[int] = Counter()
+
+    def apply(self, event: Event, shown: Event | None = None) -> str | None:
+        """Take one event in, with the impression that a closing closes; what became of that impression."""
+        self.offset = event.offset
+        match event.kind:
+            case Kind.CLOSED:
+                fate = self._close(decode(event.kind, event.body), shown)
+                self.fates[fate] += 1
+                return fate
+            case Kind.PAUSED:
+                self.mode = "paused"
+            case Kind.RESUMED:
+                self.mode = "learning"
+            case Kind.FROZEN:
+                self.mode = "frozen"
+            case Kind.SCALING_FROZEN:
+                self.scaler.frozen = True
+                self.version += 1
+            case Kind.ROLLED_BACK:
+                self._roll_back(decode(event.kind, event.body))
+        return None
+
+    def _close(self, closing: Closing, shown: Event | None) -> str:
+        if shown is None or shown.kind != Kind.SHOWN:
+            return "missing"
+        impression: Impression = decode(shown.kind, shown.body)
+        fate = self._fate(closing, impression, shown.client)
+        if closing.why != "void":
+            self.clicks += sum(closing.clicks)
+        if fate == "learned":
+            fate = self._learn(impression, shown.number, closing.clicks)
+        if fate == "learned":
+            self.version += 1
+            self._remember(shown.client)
+        return fate
+
+    def _fate(self, closing: Closing, impression: Impression, client: bytes) -> str:
+        if closing.why == "void":
+            return "void"
+        if impression.group != Group.LEARNED:
+            return Group(impression.group).name.lower()
+        if self.mode != "learning":
+            return "paused"
+        if len(impression.pinned) == len(impression.page):
+            return "pinned"
+        return "capped" if self._over_budget(client) else "learned"
+
+    def _learn(self, impression: Impression, number: int, clicks: list[float]) -> str:
+        raw = impression.matrix(self.settings.precision)
+        before = self.ranker.weights
+        page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
+        try:
+            self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
+        except SettingsError:
+            # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
+            self._set_weights(before)
+            self.mode = "paused"
+            return "diverged"
+        self._cap_update(before)
+        self.scaler.learn(raw)
+        return "learned"
+
+    def _page(
+        self, impression: Impression, number: int, X: NDArray[np.float32], clicks: list[float]
+    ) -> tuple[Page, list[float]]:
+        """The page as the learner drew it: without what was pinned, which it did not choose."""
+        documents = np.array(impression.page, np.int64)
+        scores = np.frombuffer(impression.scores, np.float32)
+        ranks = None
+        if impression.pinned:
+            ranks = np.setdiff1d(np.arange(len(documents)), impression.pinned)
+            free = np.setdiff1d(np.arange(len(X)), documents[impression.pinned])
+            documents = np.searchsorted(free, documents[ranks])
+            X, scores = np.ascontiguousarray(X[free]), scores[free]
+            clicks = [clicks[rank] for rank in ranks]
+        notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1)
+        # A copy: compiled code takes writable arrays only, and bytes from the log are not.
+        return Page(documents, number, X, scores.copy(), notes.copy(), ranks), clicks
+
+    def _cap_update(self, before: NDArray[np.float64]) -> None:
+        step = self.ranker.weights - before
+        length = float(np.sqrt((step * step).sum()))
+        cap = self.settings.guards.update_cap
+        if cap is not None and length > cap:
+            self._set_weights(before + step * (cap / length))
+            length = cap
+        self.moved += length
+
+    def _set_weights(self, weights: NDArray[np.float64]) -> None:
+        ranker = self.ranker.model.ranker
+        ranker.weights[:] = weights
+        ranker.rounded[:] = weights.astype(np.float32)
+
+    # Influence: one client makes up at most a share of the last so many learned impressions.
+
+    def _over_budget(self, client: bytes) -> bool:
+        guards = self.settings.guards
+        if guards.influence_window == 0:
+            return False
+        share = guards.client_share if client else guards.anonymous_share
+        return self._counts[_key(client)] + 1 > max(1.0, share * guards.influence_window)
+
+    def _remember(self, client: bytes) -> None:
+        if len(self._recent) == 0:
+            return
+        learned = self.fates["learned"]
+        slot = learned % len(self._recent)
+        if learned >= len(self._recent):
+            gone = int(self._recent[slot])
+            self._counts[gone] -= 1
+            if self._counts[gone] == 0:
+                del self._counts[gone]
+        key = _key(client)
+        self._recent[slot] = key
+        self._counts[key] += 1
+
+    # States
+
+    def _roll_back(self, restored: Restored) -> None:
+        """Weights, optimiser and scaling as they were; what was counted since stays counted."""
+        then = msgspec.msgpack.decode(restored.state)
+        self._restore_arrays(then)
+        self.scaler.restore(then["scaling"])
+        self.version += 1
+
+    def state(self) -> bytes:
+        """Everything that the future depends on, as bytes."""
+        arrays = {name: array.tobytes() for name, array in _arrays(self.ranker.model).items()}
+        return msgspec.msgpack.encode(
+            {
+                "arrays": arrays,
+                "scaling": self.scaler.state(),
+                "mode": self.mode,
+                "version": self.version,
+                "fates": dict(self.fates),
+                "clicks": self.clicks,
+                "moved": self.moved,
+                "recent": self._recent.tobytes(),
+            }
+        )
+
+    def restore(self, state: bytes, offset: int) -> None:
+        """Go on from a snapshot."""
+        then = msgspec.msgpack.decode(state)
+        self._restore_arrays(then)
+        self.scaler.restore(then["scaling"])
+        self.mode, self.version, self.offset = then["mode"], then["version"], offset
+        self.clicks, self.moved = then["clicks"], then["moved"]
+        self.fates = Counter(then["fates"])
+        self._recent = np.frombuffer(then["recent"], np.uint64).copy()
+        used = self._recent[: min(len(self._recent), self.fates["learned"])]
+        self._counts = Counter(used.tolist())
+
+    def _restore_arrays(self, then: dict[str, Any]) -> None:
+        for name, array in _arrays(self.ranker.model).items():
+            array[...] = np.frombuffer(then["arrays"][name], array.dtype).reshape(array.shape)
+
+    def view(self) -> View:
+        """The state as ranking needs it, unaffected by what is learned later."""
+        return View(self.version, self.offset, policy_model(self.ranker.model), self.scaler.copy(), self.mode)
+
+
+def _key(client: bytes) -> int:
+    """64 bits of a client's hash; 0 for all who are unknown."""
+    return int.from_bytes(client[:8], "little")
+
+
+def _arrays(model: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Every array of a model, by name, also within its ranker."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, value in model._asdict().items():
+        if isinstance(value, np.ndarray):
+            found[prefix + name] = value
+        elif hasattr(value, "_asdict"):
+            found |= _arrays(value, f"{prefix}{name}.")
+    return found

@@ -1,0 +1,209 @@
+"""The learner: follows the log, folds what was closed, publishes the new state and keeps snapshots.
+
+One process learns for a model at a time: it holds the model's lease, and a snapshot is only kept if it builds on the
+newest one, so even a learner that lost its lease without noticing cannot undo another's work. If it falls behind or
+dies, ranking goes on with the last state.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from rankloop.live.errors import StoreError
+from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
+from rankloop.live.fold import Fold, View
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+
+log = logging.getLogger("rankloop.learner")
+
+BATCH = 256
+POLL = 0.05
+"""How often a shared log is looked at, in seconds; one's own writes are noticed at once."""
+SNAPSHOT_SECONDS = 1.0
+LAG = 10_000
+"""An idle model's snapshot is moved up the log when it is this many events behind, so that a restart is quick."""
+KEPT = 20
+"""How many of the newest snapshots are kept; beyond them, one per hour."""
+
+
+class Learner:
+    """Learns for every model whose lease it holds, in a thread of its own."""
+
+    def __init__(self, store: Store, publish: Callable[[int, View], None], now: Callable[[], int]) -> None:
+        self._store = store
+        self._publish = publish
+        self._now = now
+        self._folds: dict[int, Fold] = {}
+        self._saved: dict[int, int] = {}
+        self._changed: set[int] = set()
+        self._leases: dict[int, Any] = {}
+        self._position = 0
+        self._snapshot_at = 0.0
+        self._wake = threading.Event()
+        self._stopped = False
+        self.error: str | None = None
+        self._thread = threading.Thread(target=self._run, name="rankloop-learner", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow the log."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something new in the log."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Keep what was learned, and end."""
+        self._stopped = True
+        self._wake.set()
+        if self._thread.ident:
+            self._thread.join()
+
+    @property
+    def alive(self) -> bool:
+        """Whether anybody is learning here."""
+        return self._thread.is_alive()
+
+    def folds(self) -> dict[int, Fold]:
+        """The states that this process is learning, by model."""
+        return dict(self._folds)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._wake.wait(POLL if self._store.shared else 1.0)
+            self._wake.clear()
+            try:
+                self._adopt()
+                while self._step() and not self._stopped:
+                    pass
+                self._save_when_due()
+                self.error = None
+            except StoreError as error:
+                # Ranking goes on with the last state; the log keeps what is to be learned.
+                if self.error is None:
+                    log.warning("learning waits: %s", error)
+                self.error = str(error)
+                self._folds.clear()
+                self._position = 0
+                time.sleep(0.2)
+        self._end()
+
+    def _end(self) -> None:
+        try:
+            self._save()
+        except StoreError as error:
+            log.warning("the last snapshot was not written (%s); the log has all of it", error)
+        for lease in self._leases.values():
+            lease.release()
+
+    def _adopt(self) -> None:
+        """Take the lease of every model that nobody learns for, and go on from its newest snapshot."""
+        stored = {model.id: model for model in self._store.models()}
+        for gone in set(self._leases) - set(stored):
+            self._let_go(gone)
+        for model in stored.values():
+            if model.id in self._leases and not self._leases[model.id].alive():
+                self._let_go(model.id)
+            if model.id not in self._leases:
+                lease = self._store.lease(f"model-{model.id}")
+                if lease is None:
+                    continue
+                self._leases[model.id] = lease
+            if model.id not in self._folds:
+                self._load(model)
+
+    def _let_go(self, model: int) -> None:
+        self._leases.pop(model).release()
+        self._folds.pop(model, None)
+
+    def _load(self, model: StoredModel) -> None:
+        fold, saved = load(self._store, model)
+        self._folds[model.id], self._saved[model.id] = fold, saved
+        self._position = min(self._position, fold.offset) if len(self._folds) > 1 else fold.offset
+        if saved < 0:
+            self._changed.add(model.id)
+        self._publish(model.id, fold.view())
+
+    def _step(self) -> bool:
+        """Fold the next events, if there are any."""
+        events = self._store.events(self._position, BATCH, kinds=FOLDED) if self._folds else []
+        changed = set()
+        for event in events:
+            fold = self._folds.get(event.model)
+            if fold is not None and event.offset > fold.offset:
+                fold.apply(event, closed_impression(self._store, event))
+                changed.add(event.model)
+        if events:
+            self._position = events[-1].offset
+            for fold in self._folds.values():
+                fold.offset = max(fold.offset, self._position)
+        self._changed |= changed
+        if self._store.shared and changed:
+            # Others rank from snapshots, so they are written as soon as there is something to see.
+            self._save()
+        for model in changed:
+            if model in self._folds:
+                self._publish(model, self._folds[model].view())
+        return len(events) == BATCH
+
+    def _save_when_due(self) -> None:
+        if time.monotonic() - self._snapshot_at >= SNAPSHOT_SECONDS:
+            self._snapshot_at = time.monotonic()
+            self._save()
+
+    def _save(self) -> None:
+        """Snapshots of what has changed, and of what is far behind; each is one record with its place in the log."""
+        for model, fold in list(self._folds.items()):
+            if model not in self._changed and fold.offset - self._saved[model] <= LAG:
+                continue
+            snapshot = Snapshot(model, fold.version, fold.offset, self._now(), fold.state())
+            with self._store.transaction() as transaction:
+                kept = transaction.save_snapshot(snapshot, expects=self._saved[model])
+            self._changed.discard(model)
+            if not kept:
+                log.warning("model %d is learned elsewhere; this process lets go of it", model)
+                self._let_go(model)
+                continue
+            self._saved[model] = fold.offset
+            self._thin(model)
+
+    def _thin(self, model: int) -> None:
+        snapshots = self._store.snapshots(model)
+        if len(snapshots) > 2 * KEPT:
+            hours: set[int] = set()
+            doomed = []
+            for snapshot in snapshots[KEPT:]:
+                hour = snapshot.at // 3_600_000
+                if hour in hours:
+                    doomed.append(snapshot.version)
+                hours.add(hour)
+            if len(doomed) >= KEPT:
+                self._store.forget_snapshots(model, doomed)
+
+
+def settings_of(model: StoredModel) -> ModelSettings:
+    """A stored model's settings."""
+    return msgspec.json.decode(model.settings, type=ModelSettings)
+
+
+def load(store: Store, model: StoredModel) -> tuple[Fold, int]:
+    """A model's newest kept state and the offset it was kept at (−1: none, the state is the model's beginning)."""
+    fold = Fold(settings_of(model))
+    snapshot = store.newest_snapshot(model.id)
+    if snapshot is None:
+        return fold, -1
+    fold.restore(snapshot.state, snapshot.offset)
+    return fold, snapshot.offset
+
+
+def closed_impression(store: Store, event: Event) -> Event | None:
+    """The impression that a closing closes."""
+    if event.kind != Kind.CLOSED:
+        return None
+    closing: Closing = decode(event.kind, event.body)
+    return store.event(closing.shown)

@@ -1,0 +1,248 @@
+"""How facts get into the log: one writer, group commit, and the rules for what a click or a closing means.
+
+Requests wait in a queue; the writer takes all that wait, settles them in one transaction, and only when that is on
+disk are they acknowledged. So a hundred requests share one sync, and nothing acknowledged can be lost.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloop.live.events import Clicks, Closing, Event, Kind, encode
+from rankloop.live.stores.contract import Open, Store, Tally, Transaction
+
+MINUTE = 60_000
+BATCH = 512
+"""How many entries share a transaction at most: enough to share a sync, few enough to keep the wait short."""
+
+
+class Show(NamedTuple):
+    """A page was shown. Acknowledged with its offset."""
+
+    model: int
+    number: int
+    at: int
+    client: bytes
+    body: bytes
+    ranks: int
+    group: int
+    displacement: float
+
+
+class Click(NamedTuple):
+    """Documents were clicked. Acknowledged with a `Fate`."""
+
+    model: int
+    number: int
+    at: int
+    ranks: list[int]
+    values: list[float]
+
+
+class Close(NamedTuple):
+    """An impression ends. Acknowledged with the closing's offset, or None if it was closed already."""
+
+    model: int
+    number: int
+    at: int
+    why: str
+
+
+class Control(NamedTuple):
+    """A person decides about a model. Acknowledged with its offset."""
+
+    model: int
+    kind: Kind
+    at: int
+    body: bytes = b""
+
+
+Entry = Show | Click | Close | Control
+
+
+class Fate(NamedTuple):
+    """What became of the clicks of one report: how many count, say nothing new, differ from before, or came late.
+
+    Of two values for one document the larger counts, so the order in which reports arrive does not matter.
+    """
+
+    accepted: int = 0
+    duplicate: int = 0
+    contradictory: int = 0
+    late: int = 0
+
+
+class Writer:
+    """The one thread that writes to a store's log."""
+
+    def __init__(self, store: Store, committed: Callable[[], None] = lambda: None) -> None:
+        self._store = store
+        self._committed = committed
+        self._waiting: queue.SimpleQueue[tuple[Entry, Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="rankloop-log", daemon=True)
+        self._thread.start()
+
+    def append(self, entry: Entry) -> "Future[Any]":
+        """Acknowledged by the future's result, once it is durable; an error means that nothing was written."""
+        future: Future[Any] = Future()
+        self._waiting.put((entry, future))
+        return future
+
+    def stop(self) -> None:
+        """Write what waits, then end."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            batch, last = self._next_batch()
+            if batch:
+                self._write(batch)
+            if last:
+                return
+
+    def _next_batch(self) -> tuple[list[tuple[Entry, "Future[Any]"]], bool]:
+        """Everything that waits, up to a limit; waits for the first. A caller who gave up is left out."""
+        batch: list[tuple[Entry, Future[Any]]] = []
+        item = self._waiting.get()
+        while item is not None:
+            if item[1].set_running_or_notify_cancel():
+                batch.append(item)
+            if len(batch) >= BATCH:
+                return batch, False
+            try:
+                item = self._waiting.get_nowait()
+            except queue.Empty:
+                return batch, False
+        return batch, True
+
+    def _write(self, batch: list[tuple[Entry, "Future[Any]"]]) -> None:
+        try:
+            with self._store.transaction() as transaction:
+                results = settle(transaction, [entry for entry, _ in batch])
+        except Exception as error:
+            for _, future in batch:
+                future.set_exception(error)
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            future.set_result(result)
+        self._committed()
+
+
+def settle(transaction: Transaction, entries: Sequence[Entry]) -> list[Any]:
+    """Give every entry its place in the log, and decide what it means, in the order of the entries."""
+    return _Settling(transaction, entries).results
+
+
+class _Settling:
+    """One batch on its way into the log."""
+
+    def __init__(self, transaction: Transaction, entries: Sequence[Entry]) -> None:
+        self.offset = transaction.next_offset()
+        self.events: list[Event] = []
+        self.opened: dict[tuple[int, int], Open] = {}
+        self.clicked: set[tuple[int, int]] = set()
+        self.closed: list[tuple[int, int]] = []
+        self.tallies: dict[tuple[int, int, int, int], list[float]] = {}
+        known = {(e.model, e.number) for e in entries if isinstance(e, (Click, Close))}
+        self.open = transaction.open_impressions(sorted(known)) if known else {}
+        self.results = [self._settle(entry) for entry in entries]
+        transaction.write(
+            self.events,
+            list(self.opened.values()),
+            [self.open[key] for key in self.clicked if key in self.open],
+            self.closed,
+            [Tally(*key, int(shown), *sums) for key, (shown, *sums) in self.tallies.items()],
+        )
+
+    def _settle(self, entry: Entry) -> Any:
+        match entry:
+            case Show():
+                return self._show(entry)
+            case Click():
+                return self._click(entry)
+            case Close():
+                return self._close(entry)
+            case Control():
+                return self._add(entry.model, entry.kind, 0, entry.at, b"", entry.body)
+
+    def _add(self, model: int, kind: Kind, number: int, at: int, client: bytes, body: bytes) -> int:
+        offset = self.offset
+        self.events.append(Event(offset, model, int(kind), number, at, client, body))
+        self.offset += 1
+        return offset
+
+    def _show(self, entry: Show) -> int:
+        key = entry.model, entry.number
+        offset = self._add(entry.model, Kind.SHOWN, entry.number, entry.at, entry.client, entry.body)
+        self.opened[key] = Open(*key, offset, entry.at, entry.group, entry.displacement, bytes(4 * entry.ranks))
+        return offset
+
+    def _find(self, key: tuple[int, int]) -> Open | None:
+        return self.opened.get(key) or self.open.get(key)
+
+    def _click(self, entry: Click) -> Fate:
+        key = entry.model, entry.number
+        row = self._find(key)
+        late = row is None
+        body = encode(Clicks(entry.ranks, entry.values, late))
+        self._add(entry.model, Kind.CLICKED, entry.number, entry.at, b"", body)
+        if row is None:
+            return Fate(late=len(entry.ranks))
+        values, fate = merge_clicks(np.frombuffer(row.clicks, "<f4"), entry.ranks, entry.values)
+        row = row._replace(clicks=values.tobytes())
+        if key in self.opened:
+            self.opened[key] = row
+        else:
+            self.open[key] = row
+            self.clicked.add(key)
+        return fate
+
+    def _close(self, entry: Close) -> int | None:
+        key = entry.model, entry.number
+        row = self._find(key)
+        if row is None:
+            return None
+        clicks = np.frombuffer(row.clicks, "<f4")
+        offset = self._add(
+            entry.model, Kind.CLOSED, entry.number, entry.at, b"",
+            encode(Closing(row.shown, clicks.tolist(), entry.why)),
+        )  # fmt: skip
+        if self.opened.pop(key, None) is None:
+            del self.open[key]
+            self.closed.append(key)
+        if entry.why != "void":
+            self._tally(row, entry.at // MINUTE, clicks)
+        return offset
+
+    def _tally(self, row: Open, minute: int, clicks: Any) -> None:
+        total = float(clicks.sum())
+        for rank, value in enumerate([total, *clicks.tolist()]):
+            sums = self.tallies.setdefault((row.model, minute, row.group, rank), [0, 0.0, 0.0, 0.0])
+            sums[0] += 1
+            sums[1] += value
+            sums[2] += value * value
+            sums[3] += row.displacement if rank == 0 else 0.0
+
+
+def merge_clicks(before: Any, ranks: Iterable[int], values: Iterable[float]) -> tuple[Any, Fate]:
+    """The larger value counts, for each rank; and what became of each report.
+
+    >>> merge_clicks(np.array([1, 0], np.float32), [0, 1], [1.0, 0.5])
+    (array([1. , 0.5], dtype=float32), Fate(accepted=1, duplicate=1, contradictory=0, late=0))
+    """
+    merged = before.copy()
+    accepted = duplicate = contradictory = 0
+    for rank, value in zip(ranks, values, strict=True):
+        if merged[rank] == 0.0:
+            accepted += 1
+        elif merged[rank] == np.float32(value):
+            duplicate += 1
+        else:
+            contradictory += 1
+        merged[rank] = max(merged[rank], np.float32(value))
+    return merged, Fate(accepted, duplicate, contradictory)

@@ -1,0 +1,124 @@
+"""What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.learners import to_settings
+from rankloop.live.errors import RequestError
+from rankloop.live.events import Kind, Restored, encode
+from rankloop.live.fold import Fold
+from rankloop.live.log import Control, settle
+from rankloop.live.registry import LiveModel
+from rankloop.live.service import Service, now
+from rankloop.live.settings import ModelSettings
+from rankloop.live.start import Report, starting_point
+from rankloop.live.stores.contract import Snapshot
+
+ACTIONS = {
+    "pause": Kind.PAUSED,
+    "resume": Kind.RESUMED,
+    "freeze": Kind.FROZEN,
+    "freeze-scaling": Kind.SCALING_FROZEN,
+}
+
+
+def checked_settings(body: bytes, decoder: Any = msgspec.json.decode) -> ModelSettings:
+    """A new model's settings; refused with the rule that they break."""
+    try:
+        settings: ModelSettings = decoder(body, type=ModelSettings)
+        return settings
+    except (msgspec.ValidationError, SettingsError) as error:
+        raise RequestError(422, "invalid_model", str(error)) from None
+    except msgspec.DecodeError as error:
+        raise RequestError(400, "malformed_body", f"the body cannot be read: {error}") from None
+
+
+async def create_model(service: Service, settings: ModelSettings) -> Report:
+    """Make a model and its first snapshot in one transaction; its expected exploration is reported."""
+    report = starting_report(settings)
+
+    def create() -> bool:
+        with service.store.transaction() as transaction:
+            model = transaction.create_model(settings.name, msgspec.json.encode(settings), now())
+            if model is None:
+                return False
+            offset = settle(transaction, [Control(model, Kind.CREATED, now(), msgspec.json.encode(settings))])[0]
+            state = Fold(settings, report.weights).state()
+            transaction.save_snapshot(Snapshot(model, 0, offset, now(), state), expects=-1)
+        return True
+
+    if not await asyncio.to_thread(create):
+        raise RequestError(409, "name_taken", f"there is a model {settings.name!r} already; choose another name")
+    await asyncio.to_thread(service.registry.refresh)
+    if service.learner:
+        service.learner.wake()
+    return report
+
+
+def starting_report(settings: ModelSettings) -> Report:
+    """Where a model would begin, without making it."""
+    try:
+        return starting_point(settings)
+    except SettingsError as error:
+        raise RequestError(422, "invalid_model", str(error)) from None
+
+
+async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]:
+    """Pause, resume, freeze, or freeze the scaling; answered when the model has taken it in."""
+    if action == "freeze-scaling" and model.settings.scaling != "running":
+        raise RequestError(409, "nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
+    offset = await service.append(Control(model.id, ACTIONS[action], now()))
+    await model.applied(offset)
+    return describe(service, model)
+
+
+async def roll_back(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
+    """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
+    snapshot = await asyncio.to_thread(service.store.snapshot, model.id, version)
+    if snapshot is None:
+        raise RequestError(404, "no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
+    body = encode(Restored(version, snapshot.state))
+    offset = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
+    await model.applied(offset)
+    return describe(service, model)
+
+
+async def delete_model(service: Service, model: LiveModel) -> None:
+    """Forget a model; its events stay in the log until it is compacted."""
+
+    def delete() -> None:
+        with service.store.transaction() as transaction:
+            settle(transaction, [Control(model.id, Kind.DELETED, now())])
+            transaction.delete_model(model.id, now())
+
+    await asyncio.to_thread(delete)
+    await asyncio.to_thread(service.registry.refresh)
+
+
+def describe(service: Service, model: LiveModel) -> dict[str, Any]:
+    """A model as the API shows it."""
+    view = model.view()
+    fold = service.learner.folds().get(model.id) if service.learner else None
+    fates = dict(fold.fates) if fold else {}
+    return {
+        "name": model.settings.name,
+        "version": view.version,
+        "mode": view.mode,
+        "created": model.created,
+        "learner": to_settings(model.settings.learner),
+        "page_size": model.settings.page_size,
+        "features": list(model.settings.names),
+        "weights": view.model.ranker.weights.tolist(),
+        "settings": msgspec.to_builtins(model.settings),
+        "offset": view.offset,
+        "open": service.store.open_count(model.id),
+        "fates": fates,
+    }
+
+
+def _scaling(model: LiveModel) -> str:
+    scaling = model.settings.scaling
+    return scaling if isinstance(scaling, str) else "fixed"

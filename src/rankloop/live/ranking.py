@@ -1,0 +1,166 @@
+"""From candidates to a page: who sees what, drawn from the newest state, with all that the log will need.
+
+A page is a function of the model's settings, the state it was drawn from, the impression's number and the request; it
+is computed from the features as they will be stored, so that the log holds exactly what was ranked.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
+from rankloop.live.events import PRECISIONS, Group, Impression
+from rankloop.live.fold import View
+from rankloop.live.policy import page_log_probability, temperature
+from rankloop.live.settings import ModelSettings
+from rankloop.loop import rank_page, score_candidates
+
+CONTROL_DRAW = 1 << 20
+"""The place in the impression's stream that decides the group of somebody unknown: far from all that methods draw."""
+
+
+class Request(NamedTuple):
+    """What is to be ranked, checked: ids, (candidates, features) in storage precision, page size, pinned ranks."""
+
+    query: str
+    client: bytes
+    candidates: list[str]
+    features: NDArray[Any]
+    size: int
+    pinned: dict[int, int]
+    """candidate → rank, both from 0."""
+
+
+class Ranked(NamedTuple):
+    """An impression ready for the log, and the order of what is not on the page."""
+
+    impression: Impression
+    rest: list[int]
+
+
+class Ranking:
+    """Draws the pages of one model. Not shared between threads: it has its own scratch."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings = settings
+        self._key = np.uint64(settings.seed or 0)
+        self._temperature = temperature(settings.learner)
+        self._dtype = PRECISIONS[settings.precision]
+        self._room = 0
+        self._work: Any = None
+
+    def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> Ranked:
+        """The page for a request."""
+        group = Group.CONTROL if self._is_control(request.client, number) else Group.LEARNED
+        X = view.scaler.apply(request.features)
+        scores, page, notes, free = self._draw(view, X, request, number, group)
+        if group == Group.CONTROL:
+            order, log_probability = np.arange(len(X)), 0.0
+        else:
+            order = np.argsort(-scores, kind="stable")
+            log_probability = 0.0 if view.mode == "frozen" else self._log_probability(scores, page, request, free)
+        impression = Impression(
+            query=request.query,
+            candidates=request.candidates,
+            features=request.features.tobytes(),
+            scores=scores.tobytes(),
+            page=page.tolist(),
+            pinned=sorted(request.pinned.values()),
+            notes=notes.tobytes(),
+            group=int(group),
+            version=view.version,
+            log_probability=log_probability,
+            displacement=_displacement(page, order, request.pinned),
+        )
+        return Ranked(impression, _rest(order, page) if rest else [])
+
+    def _is_control(self, client: bytes, number: int) -> bool:
+        """The same people every time; somebody unknown by the impression's own draw."""
+        share = self.settings.guards.control
+        if share == 0.0:
+            return False
+        if client:
+            salted = blake2b(client, digest_size=8, key=int(self._key).to_bytes(8, "little")).digest()
+            return int.from_bytes(salted, "little") < share * 2.0**64
+        return bool(uniform(stream_key(self._key, INTERLEAVING, number), CONTROL_DRAW) < share)
+
+    def _draw(
+        self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64] | None]:
+        """(scores of all candidates, page, notes, which candidates were free to be drawn or None for all)."""
+        size = min(request.size, len(X))
+        if not request.pinned:
+            scores, page, notes = self._draw_free(view, X, size, number, group)
+            return scores, page, notes, None
+        free = np.setdiff1d(np.arange(len(X)), list(request.pinned))
+        ranks = np.setdiff1d(np.arange(size), list(request.pinned.values()))[: len(free)]
+        page = np.full(size, -1, np.int64)
+        page[list(request.pinned.values())] = list(request.pinned)
+        scores = _scores(view, X)
+        notes = np.zeros((0, 0), np.float32)
+        if len(ranks):
+            _, drawn, notes = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
+            page[ranks] = free[drawn]
+        return scores, page, notes, free
+
+    def _draw_free(
+        self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+        page = np.zeros(size, np.int64)
+        notes = np.zeros((size, self.settings.learner.note_width()), np.float32)
+        if group == Group.CONTROL:
+            return _scores(view, X), np.arange(size), notes
+        if view.mode == "frozen":
+            scores = _scores(view, X)
+            return scores, np.argsort(-scores, kind="stable")[:size], notes
+        if len(X) > self._room:
+            self._room = max(len(X), 2 * self._room)
+            self._work = self.settings.learner.work(X.shape[1], self.settings.page_size, self._room)
+        rank_page(view.model, self._work, X, self._key, number, page, notes)
+        return self._work.base.scores[: len(X)].copy(), page, notes
+
+    def _log_probability(
+        self, scores: NDArray[np.float32], page: NDArray[np.int64], request: Request, free: NDArray[np.int64] | None
+    ) -> float | None:
+        if free is None:
+            return page_log_probability(scores, page, self._temperature)
+        drawn = np.array([document for document in page.tolist() if document not in request.pinned], np.int64)
+        if len(drawn) == 0:
+            return 0.0
+        return page_log_probability(scores[free], np.searchsorted(free, drawn), self._temperature)
+
+
+def incoming_order(request: Request) -> list[int]:
+    """The page in the order in which candidates came, with what is pinned in its place: what control and fallback show.
+
+    >>> incoming_order(Request("", b"", ["a", "b", "c"], np.zeros((3, 1)), 2, {2: 0}))
+    [2, 0]
+    """
+    places = {rank: document for document, rank in request.pinned.items()}
+    others = (document for document in range(len(request.candidates)) if document not in request.pinned)
+    size = min(request.size, len(request.candidates))
+    return [places[rank] if rank in places else next(others) for rank in range(size)]
+
+
+def _scores(view: View, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    scores = np.zeros(len(X), np.float32)
+    score_candidates(view.model, X, scores)
+    return scores
+
+
+def _displacement(page: NDArray[np.int64], order: NDArray[np.int64], pinned: dict[int, int]) -> float:
+    """Mean |rank shown − rank in the policy's own order| over what was free to move."""
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    moved = np.abs(rank[page] - np.arange(len(page)))
+    if pinned:
+        moved = np.delete(moved, list(pinned.values()))
+    return float(moved.mean()) if len(moved) else 0.0
+
+
+def _rest(order: NDArray[np.int64], page: Sequence[int] | NDArray[np.int64]) -> list[int]:
+    shown = set(np.asarray(page).tolist())
+    return [document for document in order.tolist() if document not in shown]

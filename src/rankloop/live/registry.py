@@ -1,0 +1,134 @@
+"""The models of a service, as ranking sees them: settings, the newest state, and numbers for impressions."""
+
+import asyncio
+import threading
+
+from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.fold import View
+from rankloop.live.learning import load, settings_of
+from rankloop.live.ranking import Ranking
+from rankloop.live.stores.contract import Store, StoredModel
+
+BLOCK = 10_000
+"""Impression numbers are taken from the store in blocks, so that ranking need not ask for each."""
+
+
+class LiveModel:
+    """A model that is being served."""
+
+    def __init__(self, store: Store, stored: StoredModel) -> None:
+        self.id = stored.id
+        self.created = stored.created
+        self.settings = settings_of(stored)
+        self.ranking = Ranking(self.settings)
+        self._store = store
+        self._view: View | None = None
+        self._next = 0
+        self._last = 0
+        self._reserving = asyncio.Lock()
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    @property
+    def version(self) -> int:
+        """Of the newest state known here."""
+        return self._view.version if self._view else 0
+
+    def view(self) -> View:
+        """The newest state known here."""
+        if self._view is None:
+            raise StoreError(f"the state of model {self.settings.name!r} is still being loaded")
+        return self._view
+
+    async def next_number(self) -> int:
+        """A number that no other impression of this model has."""
+        while self._next == self._last:
+            async with self._reserving:
+                if self._next == self._last:
+                    self._next = await asyncio.to_thread(self._store.reserve, self.id, BLOCK)
+                    self._last = self._next + BLOCK
+        self._next += 1
+        return self._next - 1
+
+    async def applied(self, offset: int) -> None:
+        """Wait until a state is known here that has learned from the log up to an offset."""
+        if self._view is not None and self._view.offset >= offset:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((offset, future))
+        try:
+            await asyncio.wait_for(future, 30.0)
+        except TimeoutError:
+            raise RequestError(
+                503, "learner_behind", "the impression is closed and safe, but was not learned from within 30 s"
+            ) from None
+
+    def publish(self, view: View) -> None:
+        """A new state; called on the event loop. Never go back to an older one."""
+        if self._view is None or view.offset >= self._view.offset:
+            self._view = view
+        ready = [future for offset, future in self._waiting if offset <= view.offset]
+        self._waiting = [(offset, future) for offset, future in self._waiting if offset > view.offset]
+        for future in ready:
+            if not future.done():
+                future.set_result(None)
+
+
+class Registry:
+    """All models of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._models: dict[str, LiveModel] = {}
+        self._ids: dict[int, LiveModel] = {}
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Load what there is."""
+        self._loop = loop
+        self.refresh()
+
+    def stop(self) -> None:
+        """No more news from here on."""
+        self._loop = None
+
+    def all(self) -> list[LiveModel]:
+        """Every model, in the order of their creation."""
+        return sorted(self._models.values(), key=lambda model: model.id)
+
+    def get(self, name: str) -> LiveModel:
+        """A model by name."""
+        if name not in self._models:
+            raise RequestError(404, "no_such_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+        return self._models[name]
+
+    def by_id(self, model: int) -> LiveModel:
+        """The model of an impression."""
+        if model not in self._ids:
+            raise RequestError(410, "model_deleted", "impression: its model has been deleted")
+        return self._ids[model]
+
+    def refresh(self) -> None:
+        """Notice models that came or went, and newer states; safe to call from any thread."""
+        with self._lock:
+            stored = {model.id: model for model in self._store.models()}
+            for gone in set(self._ids) - set(stored):
+                self._models.pop(self._ids.pop(gone).settings.name, None)
+            for model in stored.values():
+                if model.id not in self._ids:
+                    self._add(model)
+            for model_id, (_, offset) in self._store.newest_versions().items():
+                known = self._ids.get(model_id)
+                if known and (known._view is None or known._view.offset < offset):
+                    self.publish(model_id, load(self._store, stored[model_id])[0].view())
+
+    def _add(self, stored: StoredModel) -> None:
+        model = LiveModel(self._store, stored)
+        model.publish(load(self._store, stored)[0].view())
+        self._ids[model.id] = self._models[model.settings.name] = model
+
+    def publish(self, model: int, view: View) -> None:
+        """A new state, from the learner's thread."""
+        loop = self._loop
+        if loop is not None and model in self._ids:
+            loop.call_soon_threadsafe(self._ids[model].publish, view)

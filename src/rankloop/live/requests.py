@@ -1,0 +1,176 @@
+"""What a request may look like. Bodies are decoded by msgspec, and every rule that it cannot state is checked here,
+each with a sentence that says what to send instead."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.errors import RequestError
+from rankloop.live.events import PRECISIONS
+from rankloop.live.ranking import Request
+from rankloop.live.settings import ModelSettings
+
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+Text = Annotated[str, msgspec.Meta(max_length=4096)]
+Reward = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one request may ask for."""
+
+    body_bytes: int = 16 << 20
+    candidates: int = 5_000
+    items: int = 1_000
+    """Reports in one request."""
+    rate: float = 10_000.0
+    """Requests a second for each key."""
+
+
+class Candidate(msgspec.Struct, forbid_unknown_fields=True):
+    """A document that could be shown."""
+
+    id: Id
+    features: list[float] | dict[str, float]
+
+
+class RankBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Candidates one by one, or, faster, `ids` with a `matrix`: float32, little-endian, row by row, in base64."""
+
+    query: Text = ""
+    client: Id | None = None
+    candidates: list[Candidate] | None = None
+    ids: list[Id] | None = None
+    matrix: bytes | None = None
+    size: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    pinned: dict[Id, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    rest: bool = False
+
+
+class ClickBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What was clicked on a page: ids, or how much each is worth. `close`: nothing more will come."""
+
+    impression: Id
+    clicks: list[Id] | dict[Id, Reward]
+    close: bool = False
+
+
+class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Many reports at once."""
+
+    reports: list[ClickBody]
+
+
+class CloseBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`wait`: answer when the model has learned from it."""
+
+    wait: bool = False
+
+
+class RollBackBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The version to return to."""
+
+    version: Annotated[int, msgspec.Meta(ge=0)]
+
+
+def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, client: bytes) -> Request:
+    """The request, ready to be ranked; refused with a sentence if it cannot be."""
+    ids = _ids(body)
+    if not ids:
+        raise _bad("candidates", "there must be at least one candidate")
+    if len(ids) > limits.candidates:
+        raise _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {len(ids):,}")
+    if len(set(ids)) < len(ids):
+        twice = next(name for place, name in enumerate(ids) if name in ids[:place])
+        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} is there twice")
+    size = settings.page_size if body.size is None else body.size
+    if size > settings.page_size:
+        raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
+    features = _stored(_features(body, ids, settings), ids, settings)
+    return Request(body.query, client, ids, features, size, _pinned(body, ids, min(size, len(ids))))
+
+
+def _ids(body: RankBody) -> list[str]:
+    if (body.candidates is None) == (body.ids is None) or (body.ids is None) != (body.matrix is None):
+        raise _bad("candidates", 'send either "candidates", or "ids" with a "matrix"')
+    return body.ids if body.ids is not None else [candidate.id for candidate in body.candidates or ()]
+
+
+def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> NDArray[Any]:
+    names = settings.names
+    if body.matrix is not None:
+        wanted = 4 * len(ids) * len(names)
+        if len(body.matrix) != wanted:
+            raise _bad(
+                "matrix",
+                f"{len(ids)} candidates with {len(names)} features are {wanted:,} bytes of float32; "
+                f"got {len(body.matrix):,}",
+            )
+        return np.frombuffer(body.matrix, "<f4").reshape(len(ids), len(names))
+    rows = [_row(candidate, settings) for candidate in body.candidates or ()]
+    return np.array(rows, dtype=np.float64)
+
+
+def _row(candidate: Candidate, settings: ModelSettings) -> Sequence[float]:
+    names, given = settings.names, candidate.features
+    if isinstance(given, list):
+        if len(given) != len(names):
+            raise _bad(f"candidate {candidate.id!r}", f"this model has {len(names)} features; got {len(given)}")
+        return given
+    unknown = next((name for name in given if name not in names), None)
+    if unknown is not None:
+        raise _bad(f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}")
+    if len(given) < len(names) and settings.missing is None:
+        lacking = next(name for name in names if name not in given)
+        raise _bad(
+            f"candidate {candidate.id!r}",
+            f"feature {lacking!r} is missing; send it, or create the model with a value for missing ones",
+        )
+    missing = settings.missing or 0.0
+    return [given.get(name, missing) for name in names]
+
+
+def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings) -> NDArray[Any]:
+    """The features in the precision in which they are kept, and therefore ranked."""
+    with np.errstate(over="ignore"):
+        stored = np.ascontiguousarray(features, dtype=PRECISIONS[settings.precision])
+    if not np.isfinite(stored).all():
+        row, column = np.argwhere(~np.isfinite(stored))[0]
+        raise _bad(
+            f"candidate {ids[row]!r}",
+            f"feature {settings.names[column]!r} must be a finite number that {settings.precision} can hold; "
+            f"got {features[row, column]:g}",
+        )
+    return stored
+
+
+def _pinned(body: RankBody, ids: list[str], size: int) -> dict[int, int]:
+    pinned: dict[int, int] = {}
+    for name, rank in body.pinned.items():
+        if name not in ids:
+            raise _bad("pinned", f"{name!r} is not among the candidates")
+        if rank > size:
+            raise _bad("pinned", f"{name!r} is pinned to rank {rank}, but the page has {size}")
+        if rank - 1 in pinned.values():
+            raise _bad("pinned", f"two documents are pinned to rank {rank}")
+        pinned[ids.index(name)] = rank - 1
+    return pinned
+
+
+def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], list[float], list[str]]:
+    """(ranks from 0, values, ids that were not on the page). Of a document named twice, the larger value counts.
+
+    >>> clicked_ranks(ClickBody("…", {"b": 0.5, "z": 1.0}), ["a", "b"])
+    ([1], [0.5], ['z'])
+    """
+    given = body.clicks if isinstance(body.clicks, dict) else dict.fromkeys(body.clicks, 1.0)
+    places = {document: rank for rank, document in enumerate(shown)}
+    known = [(places[name], value) for name, value in given.items() if name in places]
+    unknown = [name for name in given if name not in places]
+    return [rank for rank, _ in known], [value for _, value in known], unknown
+
+
+def _bad(where: str, what: str) -> RequestError:
+    return RequestError(422, "invalid_request", f"{where}: {what}")

@@ -1,0 +1,112 @@
+"""Scaling as part of the model: what happens to raw features before they are scored.
+
+    none     x
+    fixed    (x − shift) / spread, given per feature
+    query    (x − min) / (max − min) over the query's candidates, as in the paper
+    running  (x − mean) / deviation over everything learned from so far and this query, until frozen
+
+A constant feature says nothing, so it becomes 0 rather than a division by zero.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.errors import SettingsError
+
+
+class Fixed(msgspec.Struct, frozen=True, tag="fixed", tag_field="kind", forbid_unknown_fields=True):
+    """Given numbers, one shift and one spread per feature."""
+
+    shift: tuple[float, ...]
+    spread: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.shift) != len(self.spread) or not np.isfinite([*self.shift, *self.spread]).all():
+            raise SettingsError("scaling: shift and spread must be finite numbers, as many of one as of the other")
+        if min(self.spread, default=0.0) < 0:
+            raise SettingsError("scaling: spread must not be negative")
+
+
+Scaling = Literal["none", "query", "running"] | Fixed
+
+
+class Scaler:
+    """Turns raw candidates into what the ranker sees. Only `running` has a state: `count`, `mean`, `m2`, `frozen`."""
+
+    def __init__(self, settings: Scaling, features: int) -> None:
+        if isinstance(settings, Fixed) and len(settings.shift) != features:
+            raise SettingsError(f"scaling: {len(settings.shift)} shifts were given for {features} features")
+        self.settings = settings
+        self.count = np.zeros(1)
+        self.mean = np.zeros(features)
+        self.m2 = np.zeros(features)
+        self.frozen = False
+
+    def apply(self, raw: NDArray[Any]) -> NDArray[np.float32]:
+        """(candidates, features) as the ranker sees them: a new float32 matrix, contiguous."""
+        if self.settings == "none":
+            return np.ascontiguousarray(raw, dtype=np.float32)
+        X = raw.astype(np.float64)
+        if self.settings == "query":
+            low = X.min(axis=0)
+            return _divide(X - low, X.max(axis=0) - low)
+        shift, spread = self.affine(X)
+        return _divide(X - shift, spread)
+
+    def affine(self, X: NDArray[np.float64] | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(shift, spread) per feature; `running` lets the query at hand into its statistics, until it is frozen."""
+        if isinstance(self.settings, Fixed):
+            return np.array(self.settings.shift), np.array(self.settings.spread)
+        if self.settings != "running":
+            raise SettingsError(f"scaling {self.settings!r} is not one shift and spread per feature")
+        count, mean, m2 = float(self.count[0]), self.mean, self.m2
+        if X is not None and not self.frozen:
+            count, mean, m2 = _merged(count, mean, m2, X)
+        return mean, np.sqrt(m2 / max(count, 1.0))
+
+    def learn(self, raw: NDArray[Any]) -> None:
+        """Let a closed impression's candidates into the running statistics."""
+        if self.settings == "running" and not self.frozen:
+            count, mean, m2 = _merged(float(self.count[0]), self.mean, self.m2, raw.astype(np.float64))
+            self.count[0], self.mean, self.m2 = count, mean, m2
+
+    def copy(self) -> "Scaler":
+        """The same, unaffected by what the original learns."""
+        twin = Scaler(self.settings, len(self.mean))
+        twin.restore(self.state())
+        return twin
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps."""
+        return {
+            "count": float(self.count[0]),
+            "mean": self.mean.tobytes(),
+            "m2": self.m2.tobytes(),
+            "frozen": self.frozen,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot."""
+        self.count[0] = state["count"]
+        self.mean = np.frombuffer(state["mean"]).copy()
+        self.m2 = np.frombuffer(state["m2"]).copy()
+        self.frozen = state["frozen"]
+
+
+def _merged(
+    count: float, mean: NDArray[np.float64], m2: NDArray[np.float64], X: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Count, mean and sum of squared deviations of two sets together (Chan et al., 1979)."""
+    own = X.mean(axis=0)
+    own_m2 = ((X - own) ** 2).sum(axis=0)
+    total = count + len(X)
+    apart = own - mean
+    return total, mean + apart * (len(X) / total), m2 + own_m2 + apart**2 * (count * len(X) / total)
+
+
+def _divide(X: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float32]:
+    alive = spread > 0
+    return np.where(alive, X / np.where(alive, spread, 1.0), 0.0).astype(np.float32)

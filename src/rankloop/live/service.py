@@ -1,0 +1,289 @@
+"""The service, free of HTTP: rank, click, close, and what is needed to keep them going.
+
+Every answer that promises something (an impression, a click, a closing) is given after its log entry is durable. What
+goes wrong with the store costs the caller the learning, never the page: it then comes in the order it came in.
+"""
+
+import asyncio
+import secrets as randomness
+import time
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.events import Group, Impression, Kind, decode, encode
+from rankloop.live.fold import View
+from rankloop.live.learning import Learner
+from rankloop.live.log import Click, Close, Entry, Fate, Show, Writer
+from rankloop.live.ranking import Request, incoming_order
+from rankloop.live.registry import LiveModel, Registry
+from rankloop.live.requests import ClickBody, Limits, RankBody, checked_request, clicked_ranks
+from rankloop.live.stores.contract import Store
+from rankloop.live.tokens import SECRET_BYTES, Signer, Token
+
+PATIENCE = 1.0
+"""Seconds that a page waits for the store before it goes out in the incoming order."""
+GRACE = 7 * 86_400_000
+"""Milliseconds after its window in which a click is still told that it is late; then its impression id has expired."""
+SWEEP = 500
+CACHED_PAGES = 20_000
+
+
+class Ranked(msgspec.Struct, omit_defaults=True):
+    """The answer to a rank request."""
+
+    impression: str | None
+    ranking: list[str]
+    group: str
+    version: int
+    rest: list[str] | None = None
+    reason: str | None = None
+
+
+class Clicked(msgspec.Struct):
+    """The answer to one report of clicks: how many documents met which fate."""
+
+    impression: str
+    accepted: int
+    duplicate: int
+    contradictory: int
+    late: int
+    unknown: list[str]
+    closed: bool
+
+
+class Service:
+    """A store, its writer, its learner, and the models that are served from it."""
+
+    def __init__(self, store: Store, *, limits: Limits | None = None, learn: bool = True) -> None:
+        self.store = store
+        self.limits = limits or Limits()
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.started = now()
+        self._salt = _salt(store)
+        self._shown: dict[tuple[int, int], list[str]] = {}
+        self._signer = self._current_signer()
+        self.registry = Registry(store)
+        self.learner = Learner(store, self.registry.publish, now) if learn else None
+        self._writer = Writer(store, committed=self.learner.wake if self.learner else lambda: None)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Load the models, begin to learn, and close what nobody else closes."""
+        self.registry.start(asyncio.get_running_loop())
+        if self.learner:
+            self.learner.start()
+        self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._refresh())]
+
+    async def stop(self) -> None:
+        """Write what waits, keep what was learned, and end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(self._writer.stop)
+        if self.learner:
+            await asyncio.to_thread(self.learner.stop)
+        self.registry.stop()
+        await asyncio.to_thread(self.store.close)
+
+    # Rank
+
+    async def rank(self, name: str, body: RankBody) -> Ranked:
+        """The page to show, on disk before it is returned."""
+        model = self.registry.get(name)
+        request = checked_request(body, model.settings, self.limits, self.hash_client(body.client))
+        try:
+            view, number = model.view(), await model.next_number()
+            ranked = model.ranking.rank(view, request, number, rest=body.rest)
+            at = now()
+            await self.append(_show(model, ranked.impression, number, at, request.client))
+        except StoreError as error:
+            return self._fallback(model, request, body, str(error))
+        shown = ranked.impression.shown()
+        self._remember((model.id, number), shown)
+        group = Group(ranked.impression.group).name.lower()
+        self.counts["impressions", group] += 1
+        return Ranked(
+            impression=self._signer.sign(model.id, number, at),
+            ranking=shown,
+            group=group,
+            version=view.version,
+            rest=[request.candidates[document] for document in ranked.rest] if body.rest else None,
+        )
+
+    def _fallback(self, model: LiveModel, request: Request, body: RankBody, why: str) -> Ranked:
+        """The incoming order, with the reason; it cannot be logged, so it has no impression id and teaches nothing."""
+        page = incoming_order(request)
+        shown = set(page)
+        rest = [name for place, name in enumerate(request.candidates) if place not in shown]
+        self.counts["impressions", "fallback"] += 1
+        return Ranked(
+            impression=None,
+            ranking=[request.candidates[document] for document in page],
+            group="fallback",
+            version=model.version,
+            rest=rest if body.rest else None,
+            reason=why,
+        )
+
+    async def append(self, entry: Entry) -> Any:
+        """The entry's acknowledgement, or a StoreError within `PATIENCE`. What is given up on is taken back."""
+        future = self._writer.append(entry)
+        try:
+            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), PATIENCE)
+        except TimeoutError:
+            if not future.cancel() and isinstance(entry, Show):
+                # It may still reach the log, but nobody will see that page: it must not be learned from.
+                self._writer.append(Close(entry.model, entry.number, now(), "void"))
+            raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+
+    # Click and close
+
+    async def click(self, reports: Sequence[ClickBody]) -> list[Clicked]:
+        """What became of each report; refused as a whole if one names an impression that this service never gave."""
+        if len(reports) > self.limits.items:
+            raise RequestError(422, "invalid_request", f"reports: at most {self.limits.items:,} at once")
+        tokens = [self._verify(report.impression, place) for place, report in enumerate(reports)]
+        return await asyncio.gather(*(self._click(r, t) for r, t in zip(reports, tokens, strict=True)))
+
+    async def _click(self, report: ClickBody, token: Token) -> Clicked:
+        shown = await self._page(token)
+        if shown is None:
+            # Closed: kept in the log as late, without ranks, for the page may be gone already.
+            fate, unknown = Fate(late=len(report.clicks)), []
+            await self.append(Click(token.model, token.number, now(), [], []))
+        else:
+            ranks, values, unknown = clicked_ranks(report, shown)
+            fate = await self.append(Click(token.model, token.number, now(), ranks, values)) if ranks else Fate()
+        closed = report.close and await self._close(token) is not None
+        for word, count in zip(fate._fields, fate, strict=True):
+            self.counts["clicks", word] += count
+        self.counts["clicks", "unknown"] += len(unknown)
+        return Clicked(report.impression, *fate, unknown, closed)
+
+    async def close(self, impression: str, *, wait: bool = False) -> dict[str, Any]:
+        """End an impression; with `wait`, after the model has learned from it."""
+        token = self._verify(impression)
+        offset = await self._close(token)
+        model = self.registry.by_id(token.model)
+        if wait and offset is not None:
+            await model.applied(offset)
+        return {"closed": offset is not None, "version": model.version}
+
+    async def _close(self, token: Token) -> int | None:
+        self._shown.pop((token.model, token.number), None)
+        offset: int | None = await self.append(Close(token.model, token.number, now(), "asked"))
+        return offset
+
+    def _verify(self, impression: str, place: int | None = None) -> Token:
+        """What a signed id says; a page that was closed long ago has no valid id any more."""
+        try:
+            token = self._signer.verify(impression)
+            model = self.registry.by_id(token.model)
+        except RequestError as error:
+            self.counts["clicks", "refused"] += 1
+            if place is None:
+                raise
+            raise RequestError(error.status, error.code, f"report {place}: {error}") from None
+        if now() - token.at > model.settings.window * 1000 + GRACE:
+            raise RequestError(410, "impression_expired", "impression: it was shown too long ago to be clicked")
+        return token
+
+    async def _page(self, token: Token) -> list[str] | None:
+        """The documents of a page that is still open; None if it was closed."""
+        shown = self._shown.get((token.model, token.number))
+        if shown is None:
+            shown = await asyncio.to_thread(self._find_page, token)
+            if shown is not None:
+                self._remember((token.model, token.number), shown)
+        return shown
+
+    def _find_page(self, token: Token) -> list[str] | None:
+        row = self.store.open_impression(token.model, token.number)
+        event = self.store.event(row.shown) if row else None
+        if event is None:
+            return None
+        impression: Impression = decode(event.kind, event.body)
+        return impression.shown()
+
+    def _remember(self, key: tuple[int, int], shown: list[str]) -> None:
+        """Keep the newest pages at hand; older ones are looked up in the log."""
+        self._shown[key] = shown
+        if len(self._shown) > CACHED_PAGES:
+            del self._shown[next(iter(self._shown))]
+
+    # Upkeep
+
+    def hash_client(self, client: str | None) -> bytes:
+        """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
+        if not client:
+            return b""
+        return blake2b(client.encode("utf-8", "surrogatepass"), key=self._salt, digest_size=16).digest()
+
+    async def _sweep(self) -> None:
+        """Close what has waited longer than its model's window. Only the process that learns a model does this."""
+        while True:
+            await asyncio.sleep(0.5)
+            try:
+                for model in self.registry.all():
+                    if self.learner and model.id in self.learner.folds():
+                        await self._close_due(model)
+            except StoreError:
+                await asyncio.sleep(1.0)
+
+    async def _close_due(self, model: LiveModel) -> None:
+        while True:
+            before = now() - int(model.settings.window * 1000)
+            due = await asyncio.to_thread(self.store.due, model.id, before, SWEEP)
+            futures = [self._writer.append(Close(row.model, row.number, now(), "window")) for row in due]
+            await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
+            for row in due:
+                self._shown.pop((row.model, row.number), None)
+            if len(due) < SWEEP:
+                return
+
+    async def _refresh(self) -> None:
+        """Notice what other processes did: new models, new states, rotated secrets."""
+        rounds = 0
+        while True:
+            await asyncio.sleep(0.1 if self.store.shared else 1.0)
+            try:
+                await asyncio.to_thread(self.registry.refresh)
+                rounds += 1
+                if rounds % 20 == 0:
+                    self._signer = await asyncio.to_thread(self._current_signer)
+            except StoreError:
+                await asyncio.sleep(0.5)
+
+    def _current_signer(self) -> Signer:
+        if not self.store.secrets():
+            self.store.add_secret(randomness.token_bytes(SECRET_BYTES), now())
+        return Signer(self.store.secrets())
+
+
+def _show(model: LiveModel, impression: Impression, number: int, at: int, client: bytes) -> Show:
+    return Show(
+        model.id, number, at, client, encode(impression),
+        len(impression.page), impression.group, impression.displacement,
+    )  # fmt: skip
+
+
+def _salt(store: Store) -> bytes:
+    """What clients' hashes are keyed with: drawn once per store."""
+    found = store.fact("client_salt")
+    if found is None:
+        found = randomness.token_hex(32)
+        store.set_fact("client_salt", found)
+    return bytes.fromhex(found)
+
+
+def now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+__all__ = ["Clicked", "Kind", "Ranked", "Service", "View", "now"]

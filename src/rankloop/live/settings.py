@@ -1,0 +1,186 @@
+"""What a live model is, as one value: given when it is created, kept in the log, never changed after."""
+
+import re
+import secrets
+from typing import Any, Literal
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.live.events import PRECISIONS
+from rankloop.live.scaling import Fixed, Scaler, Scaling
+from rankloop.settings import require_choice, require_number, require_seed, require_whole_number, settle
+
+MAX_FEATURES = 10_000
+MAX_PAGE = 1_000
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+LiveLearner = ROLTR | PDGD | DBGD | PMGD | COLTR | FixedWeights
+"""Every learner of the core that needs no more than clicks."""
+
+
+class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_unknown_fields=True):
+    """Begin as the method does: it knows nothing, and shows everything."""
+
+
+class Weights(msgspec.Struct, frozen=True, tag="weights", tag_field="from", forbid_unknown_fields=True):
+    """Begin with these weights, one per feature."""
+
+    weights: tuple[float, ...]
+
+
+class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from", forbid_unknown_fields=True):
+    """Begin with the order in which candidates arrive: the engine's score is a feature, and its weight is solved
+    so that the engine's first result stays first with probability `keeps_first`.
+
+    `sample` holds the engine's scores for some typical queries, one list per query; without it, `candidates` evenly
+    spaced scores stand for a query.
+    """
+
+    feature: str | int
+    keeps_first: float = 0.9
+    sample: tuple[tuple[float, ...], ...] = ()
+    candidates: int = 100
+
+    def __post_init__(self) -> None:
+        require_number("start", "keeps_first", self.keeps_first, above=0, at_most=0.999999)
+        require_whole_number("start", "candidates", self.candidates, at_least=2)
+
+
+Start = Zeros | Weights | IncomingOrder
+
+
+class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What keeps a model, and the people who see it, safe.
+
+    Attributes:
+        control: the share of clients who see the incoming order, so that the gain can be measured.
+        update_cap: no impression moves the weights further than this (Euclidean distance); None: no cap.
+        client_share: one client makes up at most this share of the last `influence_window` learned impressions.
+        anonymous_share: the same for all impressions without a client together.
+        influence_window: how many learned impressions are looked back on; 0: no cap on influence.
+    """
+
+    control: float = 0.0
+    update_cap: float | None = None
+    client_share: float = 0.1
+    anonymous_share: float = 1.0
+    influence_window: int = 1000
+
+    def __post_init__(self) -> None:
+        require_number("guards", "control", self.control, at_least=0, at_most=1)
+        if self.update_cap is not None:
+            require_number("guards", "update_cap", self.update_cap, above=0)
+        require_number("guards", "client_share", self.client_share, above=0, at_most=1)
+        require_number("guards", "anonymous_share", self.anonymous_share, at_least=0, at_most=1)
+        window = require_whole_number("guards", "influence_window", self.influence_window)
+        if window > 100_000:
+            raise SettingsError(f"guards: influence_window must be at most 100000; got {window}")
+
+
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A live model.
+
+    Attributes:
+        name: letters, digits, dots, dashes and underscores; part of its address.
+        features: names, or how many.
+        learner: settings of a method, such as `{"learner": "ROLTR", "learning_rate": 0.01}`.
+        page_size: how many documents a page shows at most.
+        seed: every page is a function of it, the weights and the impression's number; drawn once if not given.
+        start: where the weights begin.
+        scaling: what happens to features before they are scored.
+        precision: in which features are stored, and therefore ranked.
+        missing: stands for a named feature that a candidate lacks; None: every one must be given.
+        window: seconds after which an impression closes by itself.
+        late_updates: against the `current` scores, or the `drawn` ones.
+        guards: limits on what one impression, one client and one experiment can do.
+
+    >>> ModelSettings(name="shop", features=["bm25", "price"]).features
+    ('bm25', 'price')
+    """
+
+    name: str
+    features: tuple[str, ...] | int
+    learner: LiveLearner = ROLTR()
+    page_size: int = 10
+    seed: int | None = None
+    start: Start = Zeros()
+    scaling: Scaling = "query"
+    precision: str = "float32"
+    missing: float | None = None
+    window: float = 1800.0
+    late_updates: Literal["current", "drawn"] = "current"
+    guards: Guards = Guards()
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise SettingsError(
+                f"model: name must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter "
+                f"or digit; got {self.name!r}"
+            )
+        page_size = require_whole_number("model", "page_size", self.page_size, at_least=1)
+        if page_size > MAX_PAGE:
+            raise SettingsError(f"model: page_size must be at most {MAX_PAGE}; got {page_size}")
+        if self.missing is not None:
+            require_number("model", "missing", self.missing)
+        settle(
+            self,
+            features=feature_names(self.features),
+            precision=require_choice("model", "precision", self.precision, PRECISIONS),
+            window=require_number("model", "window", self.window, above=0, at_most=30 * 86400),
+            seed=require_seed("model", secrets.randbits(53) if self.seed is None else self.seed),
+        )
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """What no single setting can say: counts that must agree."""
+        names = self.names
+        if isinstance(self.scaling, Fixed):
+            Scaler(self.scaling, len(names))
+        if isinstance(self.start, Weights) and len(self.start.weights) != len(names):
+            raise SettingsError(f"start: {len(self.start.weights)} weights were given for {len(names)} features")
+        if isinstance(self.start, IncomingOrder):
+            self.feature_index(self.start.feature)
+        # Building the model once makes the method's own checks: weights, propensities for every rank, …
+        weights = self.start.weights if isinstance(self.start, Weights) else None
+        self.learner.model(len(names), self.page_size, self.seed or 0, weights)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names."""
+        return self.features  # type: ignore[return-value]
+
+    def feature_index(self, feature: str | int) -> int:
+        """The place of a feature that is given by name or place."""
+        if isinstance(feature, int):
+            if 0 <= feature < len(self.names):
+                return feature
+        elif feature in self.names:
+            return self.names.index(feature)
+        raise SettingsError(f"start: there is no feature {feature!r}; features are {_told(self.names)}")
+
+
+def feature_names(features: Any) -> tuple[str, ...]:
+    """Names as they are, or `f1` … for a count.
+
+    >>> feature_names(3)
+    ('f1', 'f2', 'f3')
+    """
+    if isinstance(features, int):
+        count = require_whole_number("model", "features", features, at_least=1)
+        names = tuple(f"f{i + 1}" for i in range(min(count, MAX_FEATURES + 1)))
+    else:
+        names = tuple(features)
+    if not 1 <= len(names) <= MAX_FEATURES:
+        raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {len(names)} or more")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SettingsError(f"model: every feature needs a name of its own; {twice!r} is there twice")
+    if any(not name or len(name) > 200 for name in names):
+        raise SettingsError("model: a feature's name must have 1 to 200 characters")
+    return names
+
+
+def _told(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:10]) + (" …" if len(names) > 10 else "")

@@ -1,0 +1,115 @@
+"""A sane start: the weights a new model begins with, and how much it will explore, known before it goes live."""
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.live.policy import temperature
+from rankloop.live.scaling import Scaler
+from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
+from rankloop.policies import plackett_luce
+
+DRAWS = 400
+"""Pages drawn per sample query to estimate the displacement; its standard error is then a few percent of it."""
+MAX_WEIGHT = 1e6
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What a model's first pages will look like, next to the incoming order.
+
+    Attributes:
+        weights: where the model begins.
+        keeps_first: the probability that the engine's first result is shown first.
+        displacement: expected mean |rank shown − incoming rank| over the page.
+        assumes: what these numbers rest on.
+    """
+
+    weights: list[float] | None
+    keeps_first: float | None
+    displacement: float | None
+    assumes: str
+
+
+def starting_point(settings: ModelSettings) -> Report:
+    """The weights to begin with, and their exploration if the engine's score is known to be a feature.
+
+    >>> shop = ModelSettings(name="shop", features=["engine", "price"], start=IncomingOrder("engine"), seed=1)
+    >>> report = starting_point(shop)
+    >>> round(report.keeps_first, 6), report.weights[1]
+    (0.9, 0.0)
+    """
+    if isinstance(settings.start, Weights):
+        return Report(list(settings.start.weights), None, None, "weights given")
+    if not isinstance(settings.start, IncomingOrder):
+        return Report(None, None, None, f"{settings.learner.name}'s own start")
+    return _incoming(settings, settings.start)
+
+
+def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
+    place = settings.feature_index(start.feature)
+    queries = [_scaled(settings, place, list(scores)) for scores in start.sample]
+    assumes = f"the {len(queries):,} sample queries"
+    if not queries:
+        queries = [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates).tolist())]
+        assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
+    spread = temperature(settings.learner)
+    if spread is None:
+        # A policy that is not a softmax has nothing to solve: any positive weight keeps the incoming order.
+        weight, kept, moved = 1.0, None, None
+        assumes = f"{settings.learner.name} shows what its comparison of rankers asks for, whatever the weight"
+    else:
+        weight = _solve([q / spread for q in queries], start.keeps_first)
+        kept = _keeps_first([q / spread for q in queries], weight)
+        moved = _displacement([weight * q / spread for q in queries], settings.page_size)
+    weights = np.zeros(len(settings.names))
+    weights[place] = weight
+    return Report(weights.tolist(), kept, moved, assumes)
+
+
+def _scaled(settings: ModelSettings, place: int, scores: list[float]) -> NDArray[np.float64]:
+    """One query's engine scores as the ranker would see them."""
+    values = np.array(scores, dtype=np.float64)
+    if values.ndim != 1 or len(values) < 1 or not np.isfinite(values).all():
+        raise SettingsError("start: each list of the sample must hold the engine's scores of a query, finite numbers")
+    raw = np.zeros((len(values), len(settings.names)))
+    raw[:, place] = values
+    return Scaler(settings.scaling, len(settings.names)).apply(raw)[:, place].astype(np.float64)
+
+
+def _keeps_first(queries: list[NDArray[np.float64]], weight: float) -> float:
+    """Mean over queries of the softmax probability of the best score (of all best, if several are)."""
+    kept = []
+    for scores in queries:
+        z = weight * (scores - scores.max())
+        kept.append(np.exp(z[scores == scores.max()]).sum() / np.exp(z).sum())
+    return float(np.mean(kept))
+
+
+def _solve(queries: list[NDArray[np.float64]], wanted: float) -> float:
+    """The weight that keeps the first first with the wanted probability: it grows with the weight, so bisection."""
+    if _keeps_first(queries, MAX_WEIGHT) < wanted:
+        raise SettingsError(
+            f"start: no weight keeps the first result first with probability {wanted:g} on this sample: "
+            f"the engine's scores are too close together"
+        )
+    low, high = 0.0, MAX_WEIGHT
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _keeps_first(queries, middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _displacement(queries: list[NDArray[np.float64]], page_size: int) -> float:
+    """Mean |rank shown − incoming rank| over the pages that this policy draws."""
+    moved = []
+    for place, z in enumerate(queries[:100]):
+        incoming = np.empty(len(z), np.int64)
+        incoming[np.argsort(-z, kind="stable")] = np.arange(len(z))
+        for draw in range(DRAWS if len(queries) < 10 else DRAWS // 10):
+            page = plackett_luce.sample(z, page_size, seed=place, impression=draw)
+            moved.append(np.abs(incoming[page] - np.arange(len(page))).mean())
+    return float(np.mean(moved))

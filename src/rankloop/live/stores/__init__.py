@@ -1,0 +1,18 @@
+"""Where a log lies: one SQLite file, or a PostgreSQL server. A new kind of store is one new file and one line here."""
+
+from pathlib import Path
+
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.sqlite import SQLiteStore
+
+__all__ = ["SQLiteStore", "Store", "open_store"]
+
+
+def open_store(address: str | Path, *, serving: bool = False) -> Store:
+    """The store at a path (SQLite) or a connection string (`postgresql://…`), made if it is new."""
+    told = str(address)
+    if told.startswith(("postgresql://", "postgres://")):
+        from rankloop.live.stores.postgres import PostgresStore
+
+        return PostgresStore(told)
+    return SQLiteStore(told, background_checkpoints=serving)

@@ -1,0 +1,201 @@
+"""What a store is. The rules of the log are written once, in `rankloop.live.log`; a store only keeps rows.
+
+Everything that is acknowledged was written in a `transaction`, which holds the log exclusively and is durable when it
+ends. Offsets have no gaps, so a missing event cannot go unnoticed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol
+
+from rankloop.live.events import Event
+
+SCHEMA = 1
+"""The version of the stored format; a store that opens an older one brings it up to date."""
+
+
+class StoredModel(NamedTuple):
+    """A model's identity and its settings (JSON)."""
+
+    id: int
+    name: str
+    settings: bytes
+    created: int
+
+
+class Open(NamedTuple):
+    """An impression that waits for clicks: where it was shown, and what has been clicked so far (float32 per rank)."""
+
+    model: int
+    number: int
+    shown: int
+    at: int
+    group: int
+    displacement: float
+    clicks: bytes
+
+
+class Tally(NamedTuple):
+    """What closed impressions add up to: per model, minute, group and rank; rank 0 is the page as a whole."""
+
+    model: int
+    minute: int
+    group: int
+    rank: int
+    shown: int
+    clicks: float
+    squares: float
+    displacement: float
+
+
+class Snapshot(NamedTuple):
+    """A model's whole state after the events up to `offset`: one atomic record."""
+
+    model: int
+    version: int
+    offset: int
+    at: int
+    state: bytes
+
+
+class ApiKey(NamedTuple):
+    """A key as it is kept: never the secret itself, only its hash."""
+
+    name: str
+    digest: bytes
+    scopes: str
+    created: int
+    revoked: int | None
+
+
+class Secret(NamedTuple):
+    """A secret that signs impression ids; the newest signs, older ones still verify."""
+
+    id: int
+    value: bytes
+    created: int
+
+
+class Transaction(Protocol):
+    """The log, held exclusively. What was written is durable once the transaction has ended without an error."""
+
+    def next_offset(self) -> int:
+        """The place of the next event."""
+
+    def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
+        """Those of the impressions (model, number) that still wait for clicks."""
+
+    def write(
+        self,
+        events: Sequence[Event],
+        opened: Sequence[Open],
+        clicked: Sequence[Open],
+        closed: Sequence[tuple[int, int]],
+        tallies: Sequence[Tally],
+    ) -> None:
+        """Append events, keep the table of open impressions up to date, and add to the tallies."""
+
+    def create_model(self, name: str, settings: bytes, at: int) -> int | None:
+        """A new model's id; None if the name is taken."""
+
+    def delete_model(self, model: int, at: int) -> None:
+        """Forget the name; events stay until they are compacted away."""
+
+    def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
+        """Keep it, if the newest snapshot of the model is still the one at offset `expects` (−1: none)."""
+
+
+class Store(Protocol):
+    """Where a log lies."""
+
+    shared: bool
+    """Whether other processes may rank and learn on the same log."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
+
+    def events(
+        self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
+    ) -> list[Event]:
+        """Events beyond an offset, in order; `limit` at most."""
+
+    def event(self, offset: int) -> Event | None:
+        """The event at an offset, if it is still there."""
+
+    def last_offset(self) -> int:
+        """The newest event's place; 0 in an empty log."""
+
+    def open_impression(self, model: int, number: int) -> Open | None:
+        """An impression that still waits for clicks."""
+
+    def due(self, model: int, before: int, limit: int) -> list[Open]:
+        """Open impressions shown before a time, oldest first."""
+
+    def open_count(self, model: int) -> int:
+        """How many impressions wait for clicks."""
+
+    def tallies(self, model: int, since_minute: int = 0) -> list[Tally]:
+        """What closed impressions add up to."""
+
+    def reserve(self, model: int, count: int) -> int:
+        """The first of `count` impression numbers that nobody else gets."""
+
+    def models(self) -> list[StoredModel]:
+        """All models that were not deleted."""
+
+    def newest_snapshot(self, model: int) -> Snapshot | None:
+        """The newest state of a model."""
+
+    def newest_versions(self) -> dict[int, tuple[int, int]]:
+        """For each model, (version, offset) of its newest snapshot."""
+
+    def snapshot(self, model: int, version: int) -> Snapshot | None:
+        """One state of a model."""
+
+    def snapshots(self, model: int) -> list[Snapshot]:
+        """All states that are kept, newest first, without the states themselves."""
+
+    def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
+        """Thin out history."""
+
+    def api_keys(self) -> list[ApiKey]:
+        """All keys, revoked ones too."""
+
+    def add_api_key(self, key: ApiKey) -> bool:
+        """Keep a key; False if the name is taken."""
+
+    def revoke_api_key(self, name: str, at: int) -> bool:
+        """No longer accept a key; False if there is none of that name."""
+
+    def secrets(self) -> list[Secret]:
+        """Signing secrets, newest first."""
+
+    def add_secret(self, value: bytes, at: int) -> None:
+        """A new secret that signs from now on."""
+
+    def drop_secrets(self, before: int) -> int:
+        """Forget secrets that were replaced before a time; how many."""
+
+    def fact(self, name: str) -> str | None:
+        """A small thing to remember about the store."""
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Remember it, in the place of what was known before."""
+
+    def lease(self, name: str) -> Any | None:
+        """An object to `release()`, held by one process at a time and freed when that process dies; None if taken."""
+
+    def erase(self, client: bytes) -> int:
+        """Blank the impressions of one person, with their clicks; how many. Their places in the log stay."""
+
+    def drop_events(self, before: int) -> int:
+        """Delete events before an offset, but for those of open impressions and the models' own; how many."""
+
+    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
+
+    def import_rows(self, table: str, rows: Iterable[tuple[Any, ...]]) -> int:
+        """Add rows of an exported log to an empty store; how many."""
+
+    def close(self) -> None:
+        """Let go of the store."""

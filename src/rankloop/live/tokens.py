@@ -1,0 +1,68 @@
+"""Signed impression ids: a click can only be reported for a page that was really shown, and not for ever.
+
+    base64url( secret's id · model · number · time shown · first 16 bytes of HMAC-SHA256 )
+
+The newest secret signs; older ones verify until they are dropped, so secrets can be rotated under traffic.
+"""
+
+import base64
+import binascii
+import hmac
+import struct
+from typing import NamedTuple
+
+from rankloop.live.errors import RequestError
+from rankloop.live.stores.contract import Secret
+
+FIELDS = struct.Struct("<IIQQ")
+MAC_BYTES = 16
+SECRET_BYTES = 32
+
+
+class Token(NamedTuple):
+    """What a verified impression id says."""
+
+    model: int
+    number: int
+    at: int
+
+
+class Signer:
+    """Signs and verifies with the secrets at hand.
+
+    >>> signer = Signer([Secret(1, b"k" * 32, 0)])
+    >>> signer.verify(signer.sign(7, 12, 1000))
+    Token(model=7, number=12, at=1000)
+    """
+
+    def __init__(self, secrets: list[Secret]) -> None:
+        self._secrets = {secret.id: secret.value for secret in secrets}
+        self._newest = max(self._secrets)
+
+    def sign(self, model: int, number: int, at: int) -> str:
+        """The id of an impression."""
+        payload = FIELDS.pack(self._newest, model, number, at)
+        return base64.urlsafe_b64encode(payload + self._mac(self._newest, payload)).rstrip(b"=").decode("ascii")
+
+    def verify(self, text: str) -> Token:
+        """What the id says, if it was signed here."""
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _broken("it is not one of this service's ids") from None
+        if len(raw) != FIELDS.size + MAC_BYTES:
+            raise _broken("it is not one of this service's ids")
+        payload, mac = raw[: FIELDS.size], raw[FIELDS.size :]
+        secret, model, number, at = FIELDS.unpack(payload)
+        if secret not in self._secrets:
+            raise RequestError(410, "impression_expired", "impression: it was signed too long ago to be accepted")
+        if not hmac.compare_digest(mac, self._mac(secret, payload)):
+            raise _broken("its signature is wrong")
+        return Token(model, number, at)
+
+    def _mac(self, secret: int, payload: bytes) -> bytes:
+        return hmac.digest(self._secrets[secret], payload, "sha256")[:MAC_BYTES]
+
+
+def _broken(why: str) -> RequestError:
+    return RequestError(400, "impression_invalid", f"impression: {why}; send it back exactly as rank gave it")
