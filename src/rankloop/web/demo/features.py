@@ -5,7 +5,6 @@ model needs no scaling of its own. A length or a score that has no upper bound i
 x / (x + half), where `half` is the value that becomes one half.
 """
 
-import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -32,9 +31,9 @@ FEATURES: dict[str, str] = {
     "is_function": "1 for a function",
     "is_method": "1 for a method",
     "is_property": "1 for a property",
-    "depth": "dots in its full name, at most 4, / 4",
-    "name_length": "letters of its name, at most 40, / 40",
-    "doc_length": "log(1 + letters of its documentation) / log(1 + 5000), at most 1",
+    "depth": "dots in its full name, at most 3, / 3",
+    "name_length": "letters of its name, at most 20, / 20",
+    "doc_length": "letters of its documentation, n / (n + 400)",
     "documented": "1 if it has any documentation",
     "example": "1 if its documentation shows an example",
     "special": "1 for names such as __init__",
@@ -44,9 +43,9 @@ FEATURES: dict[str, str] = {
 
 _HALF_SCORE = 10.0
 _HALF_FIELD = 5.0
-_DEEPEST = 4
-_LONGEST_NAME = 40
-_LONGEST_DOC = math.log1p(5000)
+_DEEPEST = 3
+_LONGEST_NAME = 20
+_HALF_DOC = 400.0
 
 
 def feature_matrix(
@@ -92,7 +91,7 @@ def _traits(document: Document) -> list[float]:
         *(float(document.kind == kind) for kind in ("module", "class", "function", "method", "property")),
         min(document.depth, _DEEPEST) / _DEEPEST,
         min(len(document.name), _LONGEST_NAME) / _LONGEST_NAME,
-        min(math.log1p(len(document.text)) / _LONGEST_DOC, 1.0),
+        len(document.text) / (len(document.text) + _HALF_DOC),
         float(bool(document.text)),
         float(">>>" in document.text),
         float(is_special(document.name)),

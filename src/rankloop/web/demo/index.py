@@ -9,6 +9,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -26,15 +27,21 @@ _READERS = ("documents.py", "sources.py", "compiled.py", "library.py", "words.py
 
 
 def open_index(path: Path | None = None) -> sqlite3.Connection:
-    """The index of this Python's library, read-only; made first where it is not there yet (some seconds)."""
+    """An index, read-only: that of this Python's library, made where it is not there yet (some seconds), or another."""
     require_full_text()
-    path = index_path() if path is None else path
+    if path is not None:
+        connection = _open(path)
+        if connection is None:
+            raise DataError(f"{path} is no search index; make one with write_index")
+        return connection
+    path = index_path()
     connection = _open(path)
     if connection is None:
         write_index(path, read_library().documents)
+        _forget_others(path)
         connection = _open(path)
     if connection is None:
-        raise DataError(f"the index {path} cannot be read back; set RANKLOOP_HOME to a folder on another disk")
+        raise DataError(f"the search index {path} cannot be read back; set RANKLOOP_HOME to a folder on another disk")
     return connection
 
 
@@ -47,9 +54,17 @@ def index_path() -> Path:
     return home() / "demo" / f"library-{version}-{key.hexdigest()}.sqlite"
 
 
+def _forget_others(path: Path) -> None:
+    """Remove the indexes that an older library or an older rankloop left for the same Python."""
+    version = path.name.rpartition("-")[0]
+    for other in path.parent.glob(f"{version}-*.sqlite"):
+        if other != path:
+            other.unlink(missing_ok=True)
+
+
 def require_full_text() -> None:
     """Refuse a SQLite without its full-text extension."""
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         try:
             connection.execute("CREATE VIRTUAL TABLE t USING fts5(a)")
         except sqlite3.OperationalError as error:
@@ -65,11 +80,8 @@ def write_index(path: Path, documents: Iterable[Document]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
-        connection = sqlite3.connect(partial)
-        try:
+        with closing(sqlite3.connect(partial)) as connection:
             _fill(connection, documents)
-        finally:
-            connection.close()
         partial.replace(path)
     except (OSError, sqlite3.Error) as error:
         raise DataError(
@@ -84,7 +96,6 @@ def _fill(connection: sqlite3.Connection, documents: Iterable[Document]) -> None
     connection.executescript(
         f"""
         PRAGMA journal_mode = OFF;
-        PRAGMA synchronous = OFF;
         CREATE TABLE documents(row INTEGER PRIMARY KEY, id TEXT UNIQUE, content BLOB NOT NULL);
         CREATE VIRTUAL TABLE words USING fts5(
             {", ".join(COLUMNS)}, tokenize = "unicode61 remove_diacritics 0 tokenchars '_.'"

@@ -21,7 +21,8 @@ _COMMON_WORDS = """
     a an and are as at be but by can do for from how i if in into is it its me my not of on or so that the their then
     there these this to use using want was way what when where which who will with you your
 """
-_COMMON = frozenset(_COMMON_WORDS.split())
+COMMON = frozenset(_COMMON_WORDS.split())
+"""Words that do not count in a query, unless there are no others."""
 
 
 class Word(NamedTuple):
@@ -90,5 +91,5 @@ def terms(query: str) -> tuple[str, ...]:
     (('read', 'csv', 'file'), ('to', 'be', 'or', 'not'), ('or',))
     """
     every = dict.fromkeys(w.word for w in words(query[:1000]))
-    rare = [word for word in every if word not in _COMMON]
+    rare = [word for word in every if word not in COMMON]
     return tuple((rare or list(every))[:MOST_TERMS])
