@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-PRECISIONS = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 
 
 class Kind(IntEnum):
@@ -119,7 +119,7 @@ class Restored(msgspec.Struct, frozen=True, array_like=True):
 
 
 encode = msgspec.msgpack.Encoder().encode
-_decoders = {
+_decoders: dict[Kind, msgspec.msgpack.Decoder[Any]] = {
     Kind.SHOWN: msgspec.msgpack.Decoder(Impression),
     Kind.CLICKED: msgspec.msgpack.Decoder(Clicks),
     Kind.CLOSED: msgspec.msgpack.Decoder(Closing),

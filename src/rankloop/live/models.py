@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
@@ -23,17 +24,6 @@ ACTIONS = {
     "freeze": Kind.FROZEN,
     "freeze-scaling": Kind.SCALING_FROZEN,
 }
-
-
-def checked_settings(body: bytes, decoder: Any = msgspec.json.decode) -> ModelSettings:
-    """A new model's settings; refused with the rule that they break."""
-    try:
-        settings: ModelSettings = decoder(body, type=ModelSettings)
-        return settings
-    except (msgspec.ValidationError, SettingsError) as error:
-        raise RequestError(422, "invalid_model", str(error)) from None
-    except msgspec.DecodeError as error:
-        raise RequestError(400, "malformed_body", f"the body cannot be read: {error}") from None
 
 
 async def create_model(service: Service, settings: ModelSettings) -> Report:
@@ -77,13 +67,55 @@ async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]
 
 async def roll_back(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
-    snapshot = await asyncio.to_thread(service.store.snapshot, model.id, version)
-    if snapshot is None:
-        raise RequestError(404, "no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
+    snapshot = await _snapshot(service, model, version)
     body = encode(Restored(version, snapshot.state))
     offset = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
     await model.applied(offset)
     return describe(service, model)
+
+
+async def snapshot_document(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
+    """A kept state, readable, with the whole of it as base64 for safekeeping."""
+    snapshot = await _snapshot(service, model, version)
+    fold = Fold(model.settings)
+    fold.restore(snapshot.state, snapshot.offset)
+    return {
+        "model": model.settings.name,
+        "version": version,
+        "offset": snapshot.offset,
+        "at": snapshot.at,
+        "features": list(model.settings.names),
+        "weights": fold.ranker.weights.tolist(),
+        "mode": fold.mode,
+        "fates": dict(fold.fates),
+        "state": snapshot.state,
+    }
+
+
+async def compare(service: Service, model: LiveModel, before: int, after: int) -> dict[str, Any]:
+    """Weights of two states, feature by feature, largest change first, and how far apart they point."""
+    one, two = [await snapshot_document(service, model, version) for version in (before, after)]
+    u, v = np.array(one["weights"]), np.array(two["weights"])
+    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
+    order = np.argsort(-np.abs(v - u), kind="stable")
+    rows = [
+        {"feature": model.settings.names[i], "from": u[i], "to": v[i], "change": v[i] - u[i]} for i in order.tolist()
+    ]
+    return {
+        "from": before,
+        "to": after,
+        "learned_between": two["fates"].get("learned", 0) - one["fates"].get("learned", 0),
+        "distance": float(np.linalg.norm(v - u)),
+        "cosine": float(u @ v) / lengths if lengths > 0 else None,
+        "weights": [{key: value if isinstance(value, str) else float(value) for key, value in r.items()} for r in rows],
+    }
+
+
+async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapshot:
+    snapshot = await asyncio.to_thread(service.store.snapshot, model.id, version)
+    if snapshot is None:
+        raise RequestError(404, "no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
+    return snapshot
 
 
 async def delete_model(service: Service, model: LiveModel) -> None:

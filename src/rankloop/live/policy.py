@@ -18,9 +18,7 @@ def temperature(learner: LiveLearner) -> float | None:
     return float(getattr(learner, "temperature", 1.0))
 
 
-def page_log_probability(
-    scores: NDArray[np.float32], page: NDArray[np.int64], spread: float | None
-) -> float | None:
+def page_log_probability(scores: NDArray[np.float32], page: NDArray[np.int64], spread: float | None) -> float | None:
     """log π(page | scores) at temperature `spread`; the scores are those of the candidates that were free to be drawn.
 
     >>> page_log_probability(np.zeros(3, np.float32), np.array([2, 0]), 1.0)

@@ -58,10 +58,10 @@ class Ranking:
         X = view.scaler.apply(request.features)
         scores, page, notes, free = self._draw(view, X, request, number, group)
         if group == Group.CONTROL:
-            order, log_probability = np.arange(len(X)), 0.0
+            order = np.arange(len(X))
         else:
             order = np.argsort(-scores, kind="stable")
-            log_probability = 0.0 if view.mode == "frozen" else self._log_probability(scores, page, request, free)
+        certain = group == Group.CONTROL or view.mode == "frozen"
         impression = Impression(
             query=request.query,
             candidates=request.candidates,
@@ -72,7 +72,7 @@ class Ranking:
             notes=notes.tobytes(),
             group=int(group),
             version=view.version,
-            log_probability=log_probability,
+            log_probability=0.0 if certain else self._log_probability(scores, page, request, free),
             displacement=_displacement(page, order, request.pinned),
         )
         return Ranked(impression, _rest(order, page) if rest else [])

@@ -58,9 +58,22 @@ class ClickBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
-    """Many reports at once."""
+    """One report, or many as `reports`."""
 
-    reports: list[ClickBody]
+    impression: Id | None = None
+    clicks: list[Id] | dict[Id, Reward] | None = None
+    close: bool = False
+    reports: list[ClickBody] | None = None
+
+    def all(self) -> list[ClickBody]:
+        """The reports, one or many."""
+        if self.reports is not None:
+            if self.impression is not None or self.clicks is not None or self.close:
+                raise _bad("reports", "send either one report or a list of them")
+            return self.reports
+        if self.impression is None or self.clicks is None:
+            raise _bad("clicks", 'send {"impression": "…", "clicks": ["id", …]}, or many of them as {"reports": […]}')
+        return [ClickBody(self.impression, self.clicks, self.close)]
 
 
 class CloseBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -154,7 +154,8 @@ class Service:
         shown = await self._page(token)
         if shown is None:
             # Closed: kept in the log as late, without ranks, for the page may be gone already.
-            fate, unknown = Fate(late=len(report.clicks)), []
+            fate = Fate(late=len(report.clicks))
+            unknown: list[str] = []
             await self.append(Click(token.model, token.number, now(), [], []))
         else:
             ranks, values, unknown = clicked_ranks(report, shown)
@@ -218,6 +219,24 @@ class Service:
 
     # Upkeep
 
+    def trouble(self) -> list[str]:
+        """What is wrong at the moment, in sentences; nothing if all is well."""
+        found = []
+        try:
+            self.store.last_offset()
+        except StoreError as error:
+            found.append(f"store: {error}")
+        if self.learner and not self.learner.alive:
+            found.append("learner: it has stopped; ranking goes on with the last state")
+        elif self.learner and self.learner.error:
+            found.append(f"learner: {self.learner.error}")
+        return found
+
+    def learner_lag(self, model: int, last: int) -> int:
+        """How many events of the log the learner here has not looked at yet."""
+        fold = self.learner.folds().get(model) if self.learner else None
+        return max(0, last - fold.offset) if fold else 0
+
     def hash_client(self, client: str | None) -> bytes:
         """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
         if not client:
@@ -254,7 +273,7 @@ class Service:
             try:
                 await asyncio.to_thread(self.registry.refresh)
                 rounds += 1
-                if rounds % 20 == 0:
+                if rounds % 20 == 0 or not self.store.shared:
                     self._signer = await asyncio.to_thread(self._current_signer)
             except StoreError:
                 await asyncio.sleep(0.5)

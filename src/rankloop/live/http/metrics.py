@@ -1,0 +1,75 @@
+"""Numbers for Prometheus, read off the service when asked; only latency is recorded as it happens."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from rankloop.live.errors import StoreError
+from rankloop.live.service import Service
+
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Metrics:
+    """Everything that is counted about a service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(self)
+        self.latency = Histogram(
+            "rankloop_request_seconds", "Time to answer, by endpoint", ["endpoint"],
+            buckets=BUCKETS, registry=self.registry,
+        )  # fmt: skip
+        self.answers: dict[tuple[str, int], int] = {}
+
+    def answered(self, endpoint: str, status: int, seconds: float) -> None:
+        """Note one answer."""
+        self.answers[endpoint, status] = self.answers.get((endpoint, status), 0) + 1
+        self.latency.labels(endpoint).observe(seconds)
+
+    def exposition(self) -> bytes:
+        """The text that Prometheus reads."""
+        return generate_latest(self.registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Read off what the service knows."""
+        yield self._counters()
+        answers = CounterMetricFamily(
+            "rankloop_answers", "Answers by endpoint and status", labels=["endpoint", "status"]
+        )
+        for (endpoint, status), count in self.answers.copy().items():
+            answers.add_metric([endpoint, str(status)], count)
+        yield answers
+        yield from self._models()
+
+    def _counters(self) -> Metric:
+        events = CounterMetricFamily("rankloop_events", "What was reported, and its fate", labels=["what", "fate"])
+        for (what, fate), count in self._service.counts.copy().items():
+            events.add_metric([what, fate], count)
+        return events
+
+    def _models(self) -> Iterator[Metric]:
+        service = self._service
+        version = GaugeMetricFamily("rankloop_model_version", "Updates learned", labels=["model"])
+        closed = CounterMetricFamily("rankloop_closed", "Closed impressions by fate", labels=["model", "fate"])
+        lag = GaugeMetricFamily("rankloop_learner_lag_events", "Log events not yet folded", labels=["model"])
+        up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
+        folds = service.learner.folds() if service.learner else {}
+        try:
+            last = service.store.last_offset()
+            up.add_metric(["store"], 1)
+        except StoreError:
+            last = None
+            up.add_metric(["store"], 0)
+        up.add_metric(["learner"], float(bool(service.learner and service.learner.alive and not service.learner.error)))
+        for model in service.registry.all():
+            name = model.settings.name
+            version.add_metric([name], model.version)
+            if model.id in folds:
+                for fate, count in folds[model.id].fates.copy().items():
+                    closed.add_metric([name, fate], count)
+                if last is not None:
+                    lag.add_metric([name], service.learner_lag(model.id, last))
+        yield from (version, closed, lag, up)
