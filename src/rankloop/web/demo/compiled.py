@@ -20,7 +20,8 @@ from rankloop.web.demo.sources import is_public, is_special
 # readline talks to the terminal when it is imported, _tkinter to a display; nis and ossaudiodev to what is long gone.
 NEVER_IMPORTED = frozenset({"readline", "_tkinter", "nis", "ossaudiodev", "_curses", "_curses_panel"})
 
-_ROUTINES = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
+# No Python function: in a C module that is something which a program has put there.
+_ROUTINES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType,
              types.ClassMethodDescriptorType, classmethod, staticmethod)  # fmt: skip
 _PROPERTIES = (types.GetSetDescriptorType, types.MemberDescriptorType, property)
 _SIGNATURE_LINE = re.compile(r"^(\w+\(.*?\))(?:\s*(?:->|--).*)?$")
@@ -47,7 +48,9 @@ def documents_of_module(module: types.ModuleType) -> Iterator[Document]:
     yield document(name, "module", name, name, _text(module))
     for member, value in sorted(vars(module).items()):
         if is_public(member) and not is_special(member):
-            yield from documents_of(value, name, member)
+            # A program may replace `sys.excepthook`; `sys.__excepthook__` is still the library's own.
+            original = vars(module).get(f"__{member}__")
+            yield from documents_of(original if isinstance(original, _ROUTINES) else value, name, member)
 
 
 def documents_of(value: Any, module: str, name: str) -> Iterator[Document]:

@@ -14,7 +14,9 @@ MOST_TERMS = 8
 
 _DOTTED = re.compile(r"\w+(?:\.\w+)*")
 _PART = re.compile(r"[^._]+")
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\WA-Za-z\d_]+")
+# Camel case is a habit of ASCII identifiers; a word with other letters in it is one piece.
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WHOLE = re.compile(r".+")
 
 # What nobody searches for, unless it is all that they type.
 _COMMON_WORDS = """
@@ -61,7 +63,7 @@ def _identifier(name: str, begin: int) -> Iterator[Word]:
     pieces = [
         Word(singular(piece[0].casefold()), begin + part.start() + piece.start(), begin + part.start() + piece.end())
         for part in _PART.finditer(name)
-        for piece in _CAMEL.finditer(part[0])
+        for piece in (_CAMEL if part[0].isascii() else _WHOLE).finditer(part[0])
     ]
     whole = Word(singular(name.casefold()), begin, begin + len(name))
     yield whole
