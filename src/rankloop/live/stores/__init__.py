@@ -1,11 +1,13 @@
 """Where a log lies: one SQLite file, or a PostgreSQL server. A new kind of store is one new file and one line here."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.sqlite import SQLiteStore
 
-__all__ = ["SQLiteStore", "Store", "open_store"]
+__all__ = ["SQLiteStore", "Store", "open_store", "opened"]
 
 
 def open_store(address: str | Path, *, serving: bool = False) -> Store:
@@ -16,3 +18,13 @@ def open_store(address: str | Path, *, serving: bool = False) -> Store:
 
         return PostgresStore(told)
     return SQLiteStore(told, background_checkpoints=serving)
+
+
+@contextmanager
+def opened(address: str | Path) -> Iterator[Store]:
+    """The store at an address, let go of at the end."""
+    store = open_store(address)
+    try:
+        yield store
+    finally:
+        store.close()

@@ -164,6 +164,9 @@ class Store(Protocol):
     def add_api_key(self, key: ApiKey) -> bool:
         """Keep a key; False if the name is taken."""
 
+    def replace_api_key(self, key: ApiKey) -> None:
+        """The same name, another secret."""
+
     def revoke_api_key(self, name: str, at: int) -> bool:
         """No longer accept a key; False if there is none of that name."""
 

@@ -203,6 +203,11 @@ class SQLiteStore:
             sql = "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
             return connection.execute(sql, key).rowcount == 1
 
+    def replace_api_key(self, key: ApiKey) -> None:
+        """The same name, another secret."""
+        with self._exclusive() as connection:
+            connection.execute("INSERT OR REPLACE INTO api_keys VALUES (?, ?, ?, ?, ?)", key)
+
     def revoke_api_key(self, name: str, at: int) -> bool:
         """No longer accept a key."""
         with self._exclusive() as connection:

@@ -1,25 +1,12 @@
-"""The command line: one thin layer. Parse, call, print.
+"""For researchers: collections, studies, tuning, benchmarks, and results for other tools."""
 
-What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit
-code 2; results go to standard output, progress to standard error.
-"""
-
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
-from rankloop.errors import RankloopError
+from rankloop.cli.app import Json, app
 
-app = typer.Typer(
-    help="Online learning to rank: rankers that learn, while they are being used, from what people click.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-)
 data_app = typer.Typer(help="Collections: what is there, import your own, make synthetic ones.", no_args_is_help=True)
 study_app = typer.Typer(help="Studies: those of the paper, and your own.", no_args_is_help=True)
 export_app = typer.Typer(help="Rankers, rankings and grades for other tools.", no_args_is_help=True)
@@ -27,7 +14,6 @@ app.add_typer(data_app, name="data")
 app.add_typer(study_app, name="study")
 app.add_typer(export_app, name="export")
 
-Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
 Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
 
 
@@ -330,44 +316,3 @@ def bench(
         print_json(results)
     else:
         show_benchmark(results)
-
-
-@app.callback(invoke_without_command=True)
-def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
-) -> None:
-    """Online learning to rank: rankers that learn, while they are being used, from what people click."""
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"rankloop {installed('rankloop')}")
-        raise typer.Exit
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; a `RankloopError` becomes a sentence and exit code 2."""
-    try:
-        code = app(args=arguments, prog_name="rankloop", standalone_mode=False)
-        sys.stdout.flush()
-    except RankloopError as error:
-        code = _leave(f"rankloop: {error}", 2)
-    except (KeyboardInterrupt, typer.Abort):
-        code = _leave("rankloop: interrupted; what was finished is kept", 130)
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`); nothing is wrong on our side.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except OSError as error:
-        code = _leave(f"rankloop: {error.strerror}: {error.filename or 'standard output'}", 2)
-    except Exception as error:
-        # A mistake in the command itself: the parser's own exceptions know how to show themselves.
-        if not hasattr(error, "show") or not hasattr(error, "exit_code"):
-            raise
-        error.show()
-        code = error.exit_code
-    sys.exit(code or 0)
-
-
-def _leave(sentence: str, code: int) -> int:
-    typer.echo(sentence, err=True)
-    return code

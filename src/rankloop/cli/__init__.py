@@ -1,0 +1,43 @@
+"""The command line: one thin layer. Parse, call, print.
+
+What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit
+code 2; results go to standard output, progress to standard error.
+"""
+
+import os
+import sys
+
+import typer
+
+from rankloop.cli import live, log, research  # noqa: F401  (each registers its commands)
+from rankloop.cli.app import app
+from rankloop.errors import RankloopError
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; a `RankloopError` becomes a sentence and exit code 2."""
+    try:
+        code = app(args=arguments, prog_name="rankloop", standalone_mode=False)
+        sys.stdout.flush()
+    except RankloopError as error:
+        code = _leave(f"rankloop: {error}", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _leave("rankloop: interrupted; what was finished is kept", 130)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`); nothing is wrong on our side.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except OSError as error:
+        code = _leave(f"rankloop: {error.strerror}: {error.filename or 'standard output'}", 2)
+    except Exception as error:
+        # A mistake in the command itself: the parser's own exceptions know how to show themselves.
+        if not hasattr(error, "show") or not hasattr(error, "exit_code"):
+            raise
+        error.show()
+        code = error.exit_code
+    sys.exit(code or 0)
+
+
+def _leave(sentence: str, code: int) -> int:
+    typer.echo(sentence, err=True)
+    return code
