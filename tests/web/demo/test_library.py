@@ -41,7 +41,11 @@ make = _shared.of
     "conditional.py": 'try:\n    import x\nexcept ImportError:\n    def either():\n        "Fallback."\n',
     "broken.py": "def f(:\n",
     "strange.py": b"a = \0\n",
-    "pack/__init__.py": "from .inner import *\nfrom .inner import Second as Renamed\n__all__ = ['First', 'Lazy', 'Renamed']\n",
+    "pack/__init__.py": """
+from .inner import *
+from .inner import Second as Renamed
+__all__ = ['First', 'Lazy', 'Renamed']
+""",
     "pack/inner.py": 'class First:\n    def go(self): "Go."\nclass Second: pass\nclass Third: pass\n',
     "pack/lazy.py": "class Lazy: pass\n",
     "pack/tests/__init__.py": "def test_it(): pass\n",

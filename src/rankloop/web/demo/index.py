@@ -9,7 +9,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -89,7 +89,8 @@ def write_index(path: Path, documents: Iterable[Document]) -> None:
             f"Make room there, or set RANKLOOP_HOME to another folder"
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # it is gone, or was never there
+            partial.unlink()
 
 
 def _fill(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:

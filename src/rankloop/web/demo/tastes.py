@@ -11,7 +11,7 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.settings import require_choice
 from rankloop.web.demo.documents import Document, Kind
-from rankloop.web.demo.words import terms, word_set, words
+from rankloop.web.demo.words import terms, word_set
 
 HIGHEST_GRADE = 4
 
@@ -75,7 +75,7 @@ def match(wanted: tuple[str, ...], document: Document) -> float:
     The mean over the query's terms: in the name it counts 1, in the first sentence 0.9, elsewhere 0.6.
     """
     name, summary = word_set(document.name), word_set(document.summary)
-    elsewhere = {w.word for w in words(document.text)} | word_set(document.signature) | word_set(document.id)
+    elsewhere = word_set(document.text) | word_set(document.signature) | word_set(document.id)
     answered = [
         _IN_NAME if term in name else _IN_SUMMARY if term in summary else _ELSEWHERE if term in elsewhere else 0.0
         for term in wanted

@@ -7,7 +7,7 @@ whatever that one shows, and falls below the engine whichever its reward (tests/
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,7 @@ _QUERY_STREAM = 101  # a stream of its own: these draws make the list of queries
 _QUERIES_SEED = 1
 
 
+@lru_cache(maxsize=4)
 def plausible_queries(engine: Engine, count: int, seed: int = _QUERIES_SEED) -> tuple[str, ...]:
     """Different queries that people might type, drawn from the library itself.
 

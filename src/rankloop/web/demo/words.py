@@ -53,9 +53,9 @@ def words(text: str) -> Iterator[Word]:
             offset += len(name) + 1
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def word_set(text: str) -> frozenset[str]:
-    """The different words of a short text, such as a name or a first sentence."""
+    """The different words of a text, remembered: the same names and sentences come up in search after search."""
     return frozenset(w.word for w in words(text))
 
 
