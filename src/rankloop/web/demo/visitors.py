@@ -3,7 +3,7 @@
 They are people of `rankloop.users`, so they see the top of a page more than its bottom. Every draw is a function of
 (seed, number of the visit): visit 7 asks and clicks the same whoever ranked the pages before it. To compare two models
 give each its own visitors and its own pages: a model that learns from pages which another drew is pushed away from
-whatever that one shows, and falls below the engine whichever its reward (tests/web/demo/test_learning.py).
+whatever that one shows, whichever its reward, and ends far below it (tests/web/demo/test_learning.py).
 """
 
 from collections.abc import Iterable, Sequence
