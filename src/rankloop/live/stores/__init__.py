@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rankloop.live.errors import StoreError
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.sqlite import SQLiteStore
 
@@ -14,8 +15,13 @@ def open_store(address: str | Path, *, serving: bool = False) -> Store:
     """The store at a path (SQLite) or a connection string (`postgresql://…`), made if it is new."""
     told = str(address)
     if told.startswith(("postgresql://", "postgres://")):
-        from rankloop.live.stores.postgres import PostgresStore
-
+        try:
+            from rankloop.live.stores.postgres import PostgresStore
+        except ImportError as missing:
+            raise StoreError(
+                f"a PostgreSQL store needs psycopg, which cannot be loaded ({missing}): "
+                f"pip install 'rankloop[postgres]'"
+            ) from None
         return PostgresStore(told)
     return SQLiteStore(told, background_checkpoints=serving)
 

@@ -8,10 +8,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from rankloop.errors import SettingsError
 from rankloop.live.events import Event
 
-SCHEMA = 1
-"""The version of the stored format; a store that opens an older one brings it up to date."""
+TABLES = {
+    "facts": "name",
+    "models": "id",
+    "events": "position",
+    "open_impressions": "model, number",
+    "tallies": "model, minute, grp, rank",
+    "snapshots": "model, version",
+    "api_keys": "name",
+    "secrets": "id",
+}
+"""What a store is made of, with each table's key. Columns have the same order in every store."""
+
+
+def key_columns(table: str) -> str:
+    """A table's key, as SQL; refuses what is not a table of the log.
+
+    >>> key_columns("tallies")
+    'model, minute, grp, rank'
+    """
+    if table not in TABLES:
+        raise SettingsError(f"there is no table {table!r} in a log; its tables are {', '.join(TABLES)}")
+    return TABLES[table]
 
 
 class StoredModel(NamedTuple):
@@ -74,6 +95,16 @@ class Secret(NamedTuple):
     id: int
     value: bytes
     created: int
+
+
+class Lease(Protocol):
+    """The right to do something that only one process may do."""
+
+    def alive(self) -> bool:
+        """Whether it is still held; it never comes back once it was lost."""
+
+    def release(self) -> None:
+        """Let somebody else have it."""
 
 
 class Transaction(Protocol):
@@ -185,14 +216,23 @@ class Store(Protocol):
     def set_fact(self, name: str, value: str) -> None:
         """Remember it, in the place of what was known before."""
 
-    def lease(self, name: str) -> Any | None:
-        """An object to `release()`, held by one process at a time and freed when that process dies; None if taken."""
+    def keep_fact(self, name: str, value: str) -> str:
+        """Remember it, unless something is known already; what is known from now on, the same for all who ask."""
+
+    def lease(self, name: str) -> Lease | None:
+        """Held by one process at a time and freed when that process dies; None if taken."""
 
     def erase(self, client: bytes) -> int:
-        """Blank the impressions of one person, with their clicks; how many. Their places in the log stay."""
+        """Blank the impressions of one person, with their clicks; how many. Their places in the log stay.
+
+        The empty client is nobody in particular, and cannot be erased.
+        """
 
     def drop_events(self, before: int) -> int:
-        """Delete events before an offset, but for those of open impressions and the models' own; how many."""
+        """Delete events before an offset, but for those of open impressions and the models' own; how many.
+
+        The newest event always stays: its place must not be given again.
+        """
 
     def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """All rows of a table, in the order of its key."""

@@ -5,19 +5,19 @@ a connection per thread and never wait for writers. Checkpoints, which would mak
 copying, are done by a thread of their own.
 """
 
-import fcntl
-import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Event, Kind
-from rankloop.live.stores.contract import SCHEMA, ApiKey, Open, Secret, Snapshot, StoredModel, Tally
+from rankloop.live.stores.contract import ApiKey, Open, Secret, Snapshot, StoredModel, Tally, key_columns
+from rankloop.live.stores.file_lease import FileLease
+from rankloop.live.stores.migrations import missing_migrations
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 
 PAGE_BYTES = 8192
@@ -67,18 +67,28 @@ class SQLiteStore:
         return connection
 
     def _prepare(self) -> None:
-        """Make the tables if the file is new; refuse a format from the future."""
+        """Make the tables if the file is new, bring an old format up to date, refuse one from the future."""
+        found = self._write.execute("PRAGMA user_version").fetchone()[0]
+        if found and not missing_migrations(found, self.path):
+            return
         with self._exclusive() as connection:
+            # Somebody else may have done it while we waited for the file.
             found = connection.execute("PRAGMA user_version").fetchone()[0]
-            if found > SCHEMA:
-                raise StoreError(
-                    f"{self.path} was written by a newer rankloop (format {found}, this one reads {SCHEMA}); upgrade"
-                )
-            if found == 0:
-                script = files("rankloop.live.stores").joinpath("schema.sql").read_text(encoding="utf-8")
-                for statement in script.split(";\n"):
+            if not found:
+                self._create(connection)
+                found = 1
+            for migration in missing_migrations(found, self.path):
+                for statement in migration.sqlite:
                     connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {SCHEMA}")
+                found += 1
+            connection.execute(f"PRAGMA user_version = {found}")
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise StoreError(f"{self.path} is a database of something else; give another path")
+        script = files("rankloop.live.stores").joinpath("schema.sql").read_text(encoding="utf-8")
+        for statement in script.split(";\n"):
+            connection.execute(statement)
 
     @contextmanager
     def _exclusive(self) -> Iterator[sqlite3.Connection]:
@@ -97,9 +107,10 @@ class SQLiteStore:
     def transaction(self) -> Iterator[SQLiteTransaction]:
         """Hold the log; durable when the block ends."""
         with self._exclusive() as connection:
-            yield SQLiteTransaction(connection)
+            held = SQLiteTransaction(connection)
+            yield held
         if self._checkpointer:
-            self._checkpointer.consider()
+            self._checkpointer.consider(held.written)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with translated(self.path):
@@ -182,8 +193,8 @@ class SQLiteStore:
 
     def snapshots(self, model: int) -> list[Snapshot]:
         """All states that are kept, newest first, without the states themselves."""
-        sql = f"SELECT {SNAPSHOT} FROM snapshots WHERE model = ? ORDER BY version DESC"
-        return [Snapshot(*row, b"") for row in self._rows(sql, [model])]
+        sql = f"SELECT {SNAPSHOT}, x'' FROM snapshots WHERE model = ? ORDER BY version DESC"
+        return [Snapshot(*row) for row in self._rows(sql, [model])]
 
     def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
         """Thin out history."""
@@ -241,12 +252,20 @@ class SQLiteStore:
         with self._exclusive() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", [name, value])
 
+    def keep_fact(self, name: str, value: str) -> str:
+        """Remember it, unless something is known already; what is known from now on."""
+        with self._exclusive() as connection:
+            connection.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", [name, value])
+            return str(connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()[0])
+
     def lease(self, name: str) -> "FileLease | None":
         """Held through a lock on a file beside the database, which the system frees when the process dies."""
         return FileLease.take(self.path.with_name(f"{self.path.name}.{name}.lease"))
 
     def erase(self, client: bytes) -> int:
         """Blank the impressions of one person, with their clicks; their places in the log stay."""
+        if not client:
+            return 0
         with self._exclusive() as connection:
             rows = connection.execute("SELECT DISTINCT model, number FROM events WHERE client = ?", [client]).fetchall()
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS erased (model INTEGER, number INTEGER)")
@@ -264,7 +283,8 @@ class SQLiteStore:
         """Delete events before an offset, but for those of impressions that are still open."""
         with self._exclusive() as connection:
             return connection.execute(
-                f"DELETE FROM events WHERE position < ? AND kind <> {Kind.CREATED} AND NOT EXISTS (SELECT 1 FROM "
+                f"DELETE FROM events WHERE position < ? AND kind <> {Kind.CREATED} "
+                "AND position < (SELECT max(position) FROM events) AND NOT EXISTS (SELECT 1 FROM "
                 "open_impressions o WHERE o.model = events.model AND o.number = events.number)",
                 [before],
             ).rowcount
@@ -272,6 +292,7 @@ class SQLiteStore:
     def import_rows(self, table: str, rows: Iterable[tuple[Any, ...]]) -> int:
         """Add rows of an exported log."""
         count = 0
+        key_columns(table)
         with self._exclusive() as connection:
             for row in rows:
                 connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
@@ -281,7 +302,7 @@ class SQLiteStore:
     def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """All rows of a table, in the order of its key."""
         with translated(self.path):
-            yield from self._read().execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+            yield from self._read().execute(f"SELECT * FROM {table} ORDER BY {key_columns(table)}")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -292,52 +313,24 @@ class SQLiteStore:
                 connection.close()
 
 
-class FileLease:
-    """An exclusive lock on a file, held by one process at a time."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    @classmethod
-    def take(cls, path: Path) -> "FileLease | None":
-        """The lease, or None if somebody else holds it."""
-        try:
-            file = path.open("w", encoding="ascii")
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written ({error.strerror}); the learner needs it as its lock") from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            return None
-        return cls(file)
-
-    def alive(self) -> bool:
-        """A file lock lasts as long as its process."""
-        return True
-
-    def release(self) -> None:
-        """Let somebody else have it."""
-        self._file.close()
-
-
 class _Checkpointer:
     """Moves what was committed from the write-ahead log into the database, beside the writer."""
 
     def __init__(self, store: SQLiteStore) -> None:
         self._store = store
-        self._wal = store.path.with_name(store.path.name + "-wal")
+        self._written = 0
         store._write.execute("PRAGMA wal_autocheckpoint = 0")
         self._wanted = threading.Event()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="rankloop-checkpoint", daemon=True)
         self._thread.start()
 
-    def consider(self) -> None:
-        """Called after each commit: is it time?"""
-        with suppress(OSError):
-            if os.stat(self._wal).st_size > CHECKPOINT_BYTES:  # noqa: PTH116 (a Path costs more than the call)
-                self._wanted.set()
+    def consider(self, written: int) -> None:
+        """Called after each commit, with the bytes it wrote: is it time? (The file's size does not tell: it is reused.)"""
+        self._written += written
+        if self._written > CHECKPOINT_BYTES:
+            self._written = 0
+            self._wanted.set()
 
     def stop(self) -> None:
         self._stopped = True

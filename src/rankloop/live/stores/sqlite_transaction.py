@@ -7,6 +7,8 @@ from rankloop.live.events import Event
 from rankloop.live.stores.contract import Open, Snapshot, Tally
 
 OPEN = "SELECT model, number, shown, at, grp, displacement, clicks FROM open_impressions WHERE model = ? AND number = ?"
+ROW_BYTES = 200
+"""What a row costs beside its body, in all tables and indexes."""
 TALLY = """
 INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   shown = shown + excluded.shown, clicks = clicks + excluded.clicks,
@@ -19,6 +21,8 @@ class SQLiteTransaction:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.written = 0
+        """Bytes of the events written, roughly."""
 
     def next_offset(self) -> int:
         """The place of the next event."""
@@ -38,6 +42,7 @@ class SQLiteTransaction:
         tallies: Sequence[Tally],
     ) -> None:
         """Append events, and keep everything that follows from them."""
+        self.written += sum(len(event.body) + ROW_BYTES for event in events)
         run = self._connection.executemany
         run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", events)
         run("INSERT INTO open_impressions VALUES (?, ?, ?, ?, ?, ?, ?)", opened)

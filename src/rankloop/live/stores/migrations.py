@@ -1,0 +1,39 @@
+"""How stored formats grow. `schema.sql` and `schema_postgres.sql` are version 1 and stay as they are; every later
+version is one more entry in `MIGRATIONS`, and a new store takes the same road as an old one.
+
+One entry holds the statements of both stores, so that neither can be forgotten.
+"""
+
+from typing import NamedTuple
+
+from rankloop.live.errors import StoreError
+
+
+class Migration(NamedTuple):
+    """What leads from one version to the next, statement by statement, in each store's own SQL."""
+
+    sqlite: tuple[str, ...]
+    postgres: tuple[str, ...]
+
+
+MIGRATIONS: list[Migration] = []
+"""`MIGRATIONS[0]` leads from version 1 to version 2, and so on."""
+
+
+def newest_version() -> int:
+    """The version that this rankloop reads and writes."""
+    return 1 + len(MIGRATIONS)
+
+
+def missing_migrations(found: int, where: object) -> list[Migration]:
+    """What a store of version `found` still needs; a version from the future is refused.
+
+    >>> missing_migrations(1, "shop.db")
+    []
+    """
+    if found > newest_version():
+        raise StoreError(
+            f"{where} was written by a newer rankloop (format {found}, this one reads up to {newest_version()}); "
+            f"upgrade rankloop"
+        )
+    return MIGRATIONS[found - 1 :]
