@@ -74,21 +74,52 @@ class Fate(NamedTuple):
     duplicate: int = 0
     contradictory: int = 0
     late: int = 0
+    closed: bool = False
+    """Whether the impression had been closed before, so that everything in the report is late."""
+
+
+Acknowledged = list[tuple[Any, Any, Exception | None]]
+"""(future, result, error) of the entries of one transaction."""
+
+
+def deliver(acknowledged: Acknowledged) -> None:
+    """Tell each caller what became of their entry."""
+    for future, result, error in acknowledged:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+            future.exception()  # A caller who has left must not make the event loop complain.
 
 
 class Writer:
-    """The one thread that writes to a store's log."""
+    """The one thread that writes to a store's log.
 
-    def __init__(self, store: Store, committed: Callable[[], None] = lambda: None) -> None:
+    `delivery` takes the acknowledgements of a transaction, all at once, in the writer's thread; `committed` is called
+    after each transaction that changed something.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        committed: Callable[[], None] = lambda: None,
+        delivery: Callable[[Acknowledged], None] = deliver,
+    ) -> None:
         self._store = store
         self._committed = committed
-        self._waiting: queue.SimpleQueue[tuple[Entry, Future[Any]] | None] = queue.SimpleQueue()
+        self._delivery = delivery
+        self._waiting: queue.SimpleQueue[tuple[Entry, Any] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rankloop-log", daemon=True)
         self._thread.start()
 
-    def append(self, entry: Entry) -> "Future[Any]":
-        """Acknowledged by the future's result, once it is durable; an error means that nothing was written."""
-        future: Future[Any] = Future()
+    def append(self, entry: Entry, future: Any = None) -> Any:
+        """Acknowledged by the future's result, once it is durable; an error means that nothing was written.
+
+        Any kind of future will do, as long as `delivery` knows how to reach it.
+        """
+        future = Future() if future is None else future
         self._waiting.put((entry, future))
         return future
 
@@ -98,20 +129,18 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        while True:
+        last = False
+        while not last:
             batch, last = self._next_batch()
             if batch:
                 self._write(batch)
-            if last:
-                return
 
-    def _next_batch(self) -> tuple[list[tuple[Entry, "Future[Any]"]], bool]:
-        """Everything that waits, up to a limit; waits for the first. A caller who gave up is left out."""
-        batch: list[tuple[Entry, Future[Any]]] = []
+    def _next_batch(self) -> tuple[list[tuple[Entry, Any]], bool]:
+        """Everything that waits, up to a limit; waits for the first."""
+        batch: list[tuple[Entry, Any]] = []
         item = self._waiting.get()
         while item is not None:
-            if item[1].set_running_or_notify_cancel():
-                batch.append(item)
+            batch.append(item)
             if len(batch) >= BATCH:
                 return batch, False
             try:
@@ -120,16 +149,14 @@ class Writer:
                 return batch, False
         return batch, True
 
-    def _write(self, batch: list[tuple[Entry, "Future[Any]"]]) -> None:
+    def _write(self, batch: list[tuple[Entry, Any]]) -> None:
         try:
             with self._store.transaction() as transaction:
                 results = settle(transaction, [entry for entry, _ in batch])
         except Exception as error:
-            for _, future in batch:
-                future.set_exception(error)
+            self._delivery([(future, None, error) for _, future in batch])
             return
-        for (_, future), result in zip(batch, results, strict=True):
-            future.set_result(result)
+        self._delivery([(future, result, None) for (_, future), result in zip(batch, results, strict=True)])
         self._committed()
 
 
@@ -192,7 +219,7 @@ class _Settling:
         body = encode(Clicks(entry.ranks, entry.values, late))
         self._add(entry.model, Kind.CLICKED, entry.number, entry.at, b"", body)
         if row is None:
-            return Fate(late=len(entry.ranks))
+            return Fate(late=len(entry.ranks), closed=True)
         values, fate = merge_clicks(np.frombuffer(row.clicks, "<f4"), entry.ranks, entry.values)
         row = row._replace(clicks=values.tobytes())
         if key in self.opened:
@@ -233,7 +260,7 @@ def merge_clicks(before: Any, ranks: Iterable[int], values: Iterable[float]) -> 
     """The larger value counts, for each rank; and what became of each report.
 
     >>> merge_clicks(np.array([1, 0], np.float32), [0, 1], [1.0, 0.5])
-    (array([1. , 0.5], dtype=float32), Fate(accepted=1, duplicate=1, contradictory=0, late=0))
+    (array([1. , 0.5], dtype=float32), Fate(accepted=1, duplicate=1, contradictory=0, late=0, closed=False))
     """
     merged = before.copy()
     accepted = duplicate = contradictory = 0

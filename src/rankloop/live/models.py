@@ -60,7 +60,7 @@ async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]
     """Pause, resume, freeze, or freeze the scaling; answered when the model has taken it in."""
     if action == "freeze-scaling" and model.settings.scaling != "running":
         raise RequestError(409, "nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
-    offset = await service.append(Control(model.id, ACTIONS[action], now()))
+    [offset] = await service.append(Control(model.id, ACTIONS[action], now()))
     await model.applied(offset)
     return describe(service, model)
 
@@ -69,7 +69,7 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> dict[st
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
     snapshot = await _snapshot(service, model, version)
     body = encode(Restored(version, snapshot.state))
-    offset = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
+    [offset] = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
     await model.applied(offset)
     return describe(service, model)
 

@@ -8,7 +8,7 @@ import asyncio
 import secrets as randomness
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -18,7 +18,7 @@ from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode
 from rankloop.live.fold import View
 from rankloop.live.learning import Learner
-from rankloop.live.log import Click, Close, Entry, Fate, Show, Writer
+from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.requests import ClickBody, Limits, RankBody, checked_request, clicked_ranks
@@ -69,12 +69,15 @@ class Service:
         self._signer = self._current_signer()
         self.registry = Registry(store)
         self.learner = Learner(store, self.registry.publish, now) if learn else None
-        self._writer = Writer(store, committed=self.learner.wake if self.learner else lambda: None)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        wake = self.learner.wake if self.learner else lambda: None
+        self._writer = Writer(store, committed=wake, delivery=self._deliver)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Load the models, begin to learn, and close what nobody else closes."""
-        self.registry.start(asyncio.get_running_loop())
+        self._loop = asyncio.get_running_loop()
+        self.registry.start(self._loop)
         if self.learner:
             self.learner.start()
         self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._refresh())]
@@ -130,16 +133,24 @@ class Service:
             reason=why,
         )
 
-    async def append(self, entry: Entry) -> Any:
-        """The entry's acknowledgement, or a StoreError within `PATIENCE`. What is given up on is taken back."""
-        future = self._writer.append(entry)
+    async def append(self, *entries: Entry) -> list[Any]:
+        """The entries' acknowledgements, or a StoreError within `PATIENCE`. What is given up on is taken back."""
+        loop = asyncio.get_running_loop()
+        futures = [self._writer.append(entry, loop.create_future()) for entry in entries]
         try:
-            return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(future)), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                return [await future for future in futures]
         except TimeoutError:
-            if not future.cancel() and isinstance(entry, Show):
-                # It may still reach the log, but nobody will see that page: it must not be learned from.
-                self._writer.append(Close(entry.model, entry.number, now(), "void"))
+            for entry in entries:
+                if isinstance(entry, Show):
+                    # It may still reach the log, but nobody will see that page: it must not be learned from.
+                    self._writer.append(Close(entry.model, entry.number, now(), "void"), loop.create_future())
             raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+
+    def _deliver(self, acknowledged: Acknowledged) -> None:
+        """From the writer's thread to the event loop, a whole transaction at once."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(deliver, acknowledged)
 
     # Click and close
 
@@ -148,37 +159,43 @@ class Service:
         if len(reports) > self.limits.items:
             raise RequestError(422, "invalid_request", f"reports: at most {self.limits.items:,} at once")
         tokens = [self._verify(report.impression, place) for place, report in enumerate(reports)]
-        return await asyncio.gather(*(self._click(r, t) for r, t in zip(reports, tokens, strict=True)))
+        unknown: list[list[str]] = []
+        entries: list[Entry] = []
+        for report, token in zip(reports, tokens, strict=True):
+            shown = await self._page(token)
+            # A closed page may be gone already; its clicks are kept as late, without ranks.
+            ranks, values, strange = clicked_ranks(report, shown) if shown is not None else ([], [], [])
+            entries.append(Click(token.model, token.number, now(), ranks, values))
+            if report.close:
+                entries.append(self._closing(token))
+            unknown.append(strange)
+        results = iter(await self.append(*entries))
+        return [self._clicked(report, results, strange) for report, strange in zip(reports, unknown, strict=True)]
 
-    async def _click(self, report: ClickBody, token: Token) -> Clicked:
-        shown = await self._page(token)
-        if shown is None:
-            # Closed: kept in the log as late, without ranks, for the page may be gone already.
-            fate = Fate(late=len(report.clicks))
-            unknown: list[str] = []
-            await self.append(Click(token.model, token.number, now(), [], []))
-        else:
-            ranks, values, unknown = clicked_ranks(report, shown)
-            fate = await self.append(Click(token.model, token.number, now(), ranks, values)) if ranks else Fate()
-        closed = report.close and await self._close(token) is not None
-        for word, count in zip(fate._fields, fate, strict=True):
-            self.counts["clicks", word] += count
+    def _clicked(self, report: ClickBody, results: Iterator[Any], unknown: list[str]) -> Clicked:
+        fate: Fate = next(results)
+        if fate.closed:
+            fate = fate._replace(late=len(report.clicks) - len(unknown))
+        for word in ("accepted", "duplicate", "contradictory", "late"):
+            self.counts["clicks", word] += getattr(fate, word)
         self.counts["clicks", "unknown"] += len(unknown)
-        return Clicked(report.impression, *fate, unknown, closed)
+        closed = report.close and next(results) is not None
+        return Clicked(
+            report.impression, fate.accepted, fate.duplicate, fate.contradictory, fate.late, unknown, closed
+        )
 
     async def close(self, impression: str, *, wait: bool = False) -> dict[str, Any]:
         """End an impression; with `wait`, after the model has learned from it."""
         token = self._verify(impression)
-        offset = await self._close(token)
+        [offset] = await self.append(self._closing(token))
         model = self.registry.by_id(token.model)
         if wait and offset is not None:
             await model.applied(offset)
         return {"closed": offset is not None, "version": model.version}
 
-    async def _close(self, token: Token) -> int | None:
+    def _closing(self, token: Token) -> Close:
         self._shown.pop((token.model, token.number), None)
-        offset: int | None = await self.append(Close(token.model, token.number, now(), "asked"))
-        return offset
+        return Close(token.model, token.number, now(), "asked")
 
     def _verify(self, impression: str, place: int | None = None) -> Token:
         """What a signed id says; a page that was closed long ago has no valid id any more."""
@@ -258,8 +275,7 @@ class Service:
         while True:
             before = now() - int(model.settings.window * 1000)
             due = await asyncio.to_thread(self.store.due, model.id, before, SWEEP)
-            futures = [self._writer.append(Close(row.model, row.number, now(), "window")) for row in due]
-            await asyncio.gather(*(asyncio.wrap_future(future) for future in futures))
+            await self.append(*(Close(row.model, row.number, now(), "window") for row in due))
             for row in due:
                 self._shown.pop((row.model, row.number), None)
             if len(due) < SWEEP:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+import sys
 from pathlib import Path
 
 import uvicorn
@@ -13,6 +14,8 @@ from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
 from rankloop.terminal import err
+
+SWITCH_SECONDS = 0.0005
 
 
 def serve(
@@ -35,6 +38,8 @@ def serve(
         )
     app = create_app(Service(store, limits=limits, learn=learn), keys)
     err.print(f"rankloop serves {store!r} on http://{host}:{port}")
+    # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
+    sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=10, h11_max_incomplete_event_size=64 << 10,
