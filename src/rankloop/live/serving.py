@@ -3,12 +3,14 @@
 import ipaddress
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
 
 from rankloop.errors import SettingsError
 from rankloop.live.http import create_app
+from rankloop.live.http.app import Application
 from rankloop.live.keys import Keyring
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
@@ -25,8 +27,9 @@ def serve(
     port: int = 8080,
     learn: bool = True,
     limits: Limits | None = None,
+    extend: Callable[[Application], None] = lambda application: None,
 ) -> None:
-    """Serve the log at an address until the process is told to end."""
+    """Serve the log at an address until the process is told to end; `extend` adds pages to what is served."""
     limits = limits or Limits()
     store = open_store(address, serving=True)
     keys = Keyring(store, limits.rate)
@@ -37,6 +40,7 @@ def serve(
             f"rankloop keys create NAME --scope rank --scope click --scope admin --store {address}"
         )
     app = create_app(Service(store, limits=limits, learn=learn), keys)
+    extend(app)
     err.print(f"rankloop serves {store!r} on http://{host}:{port}")
     # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
     sys.setswitchinterval(SWITCH_SECONDS)

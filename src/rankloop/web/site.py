@@ -1,0 +1,218 @@
+"""What all pages share: templates, the files they load, the policy that they load nothing else, and who may act.
+
+Everything that changes something is a POST from a page of this site: it carries a token that only such a page knows,
+its origin must be this host, and where the service has API keys the visitor has signed in with one.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from rankloop import __version__
+from rankloop.live.errors import RequestError
+from rankloop.live.keys import Keyring
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+SESSION = "rankloop_session"
+SESSION_SECONDS = 8 * 3600
+MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
+
+
+class Site:
+    """Pages on a FastAPI application."""
+
+    def __init__(self, pages: FastAPI, keys: Keyring | None = None) -> None:
+        self._pages = pages
+        self._keys = keys
+        self._secret = secrets.token_bytes(32)
+        self._sessions: dict[str, tuple[str, float]] = {}
+        self._environment = Environment(
+            loader=PackageLoader("rankloop.web"), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+            trim_blocks=True, lstrip_blocks=True,
+        )  # fmt: skip
+        self._environment.globals |= {"static": static_address, "version": __version__}
+        pages.add_api_route("/static/{name:path}", static_file, methods=["GET"], include_in_schema=False)
+        pages.add_api_route("/sign-in", self._sign_in_page, methods=["GET"], include_in_schema=False)
+        self.post("/sign-in", self._sign_in, needs_admin=False)
+
+    @property
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Jinja's filters, to add one's own."""
+        return self._environment.filters
+
+    # Pages and actions
+
+    def get(self, path: str, handler: Callable[..., Any]) -> None:
+        """Let a function show a page: it takes the request and gives a Response. Visitors must be signed in."""
+
+        async def show(request: Request) -> Response:
+            if not self._may_see(request):
+                return RedirectResponse(f"/sign-in?next={request.url.path}", 303)
+            return self._finished(await handler(request))
+
+        self._pages.add_api_route(path, show, methods=["GET"], include_in_schema=False, name=f"page {path}")
+
+    def post(self, path: str, handler: Callable[..., Any], *, needs_admin: bool = True) -> None:
+        """Let a function act on a form: it takes the request and the form's fields, and gives a Response."""
+
+        async def act(request: Request) -> Response:
+            try:
+                fields = await self._checked_form(request)
+                if needs_admin and not self._may_see(request):
+                    raise RequestError(403, "sign_in", "sign in with an admin key first")
+                return self._finished(await handler(request, fields))
+            except RequestError as error:
+                told = {"title": "That did not work", "told": str(error)}
+                return self.page(request, "trouble.html", status=error.status, **told)
+
+        self._pages.add_api_route(path, act, methods=["POST"], include_in_schema=False, name=f"form {path}")
+
+    def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """A template as an answer. `token` is what its forms must send back."""
+        session, fresh = self._session(request)
+        text = self._environment.get_template(template).render(
+            token=self._token(session), signed_in=self._is_signed_in(session), path=request.url.path, **values
+        )
+        response = HTMLResponse(text, status, headers={"cache-control": "no-store"})
+        if fresh:
+            _set_session(request, response, session)
+        return self._finished(response)
+
+    def _finished(self, response: Any) -> Any:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    # Who may act
+
+    def _session(self, request: Request) -> tuple[str, bool]:
+        found = request.cookies.get(SESSION, "")
+        if 20 <= len(found) <= 64:
+            return found, False
+        return secrets.token_urlsafe(24), True
+
+    def _token(self, session: str) -> str:
+        return hmac.digest(self._secret, session.encode(), "sha256").hex()
+
+    def _is_signed_in(self, session: str) -> bool:
+        until = self._sessions.get(session, ("", 0.0))[1]
+        return until > time.monotonic()
+
+    def _may_see(self, request: Request) -> bool:
+        if self._keys is None or self._keys.open:
+            return _is_local_host(request)
+        return self._is_signed_in(self._session(request)[0])
+
+    async def _checked_form(self, request: Request) -> dict[str, str]:
+        """The fields of a form that this site made; anything else is refused."""
+        origin = request.headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
+            raise RequestError(403, "other_origin", "this form was sent by another site")
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            raise RequestError(403, "other_origin", "this form was sent by another site")
+        fields = await _form(request)
+        given = request.headers.get("x-token") or fields.pop("token", "")
+        if not hmac.compare_digest(given.encode(), self._token(self._session(request)[0]).encode()):
+            raise RequestError(403, "token_wrong", "the page is out of date; reload it and try again")
+        return fields
+
+    async def _sign_in_page(self, request: Request) -> Response:
+        onward = _inside(request.query_params.get("next"))
+        return self.page(request, "sign-in.html", title="Sign in", next=onward, told="")
+
+    async def _sign_in(self, request: Request, fields: dict[str, str]) -> Response:
+        onward = _inside(fields.get("next"))
+        try:
+            header = f"Bearer {fields.get('key', '')}".encode("latin-1", "replace")
+            name = self._keys.authorize({b"authorization": header}, "admin") if self._keys else ""
+        except RequestError as error:
+            return self.page(request, "sign-in.html", status=403, title="Sign in", next=onward, told=str(error))
+        now = time.monotonic()
+        self._sessions = {known: entry for known, entry in self._sessions.items() if entry[1] > now}
+        # A new session: one that somebody may have planted before must not become a signed-in one.
+        session = secrets.token_urlsafe(24)
+        self._sessions[session] = name, now + SESSION_SECONDS
+        response = RedirectResponse(onward, 303)
+        _set_session(request, response, session)
+        return response
+
+
+def _set_session(request: Request, response: Response, session: str) -> None:
+    secure = request.url.scheme == "https"
+    response.set_cookie(SESSION, session, httponly=True, samesite="strict", secure=secure)
+
+
+def _is_local_host(request: Request) -> bool:
+    """An open service is for this machine: a name that some other site made point here is refused."""
+    name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+    return name in ("localhost", "127.0.0.1", "::1") or name.startswith("127.") or name == "testserver"
+
+
+def _inside(address: str | None) -> str:
+    """An address on this site, never one elsewhere."""
+    return address if address and address.startswith("/") and not address.startswith(("//", "/\\")) else "/"
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """Fields of a small urlencoded form."""
+    from urllib.parse import parse_qsl
+
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > 1 << 20:
+            raise RequestError(413, "body_too_large", "a form may have 1 MiB")
+    try:
+        return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100))
+    except ValueError:
+        raise RequestError(400, "malformed_body", "the form cannot be read") from None
+
+
+# Files
+
+STATIC = files("rankloop.web") / "static"
+
+
+@lru_cache
+def _static(name: str) -> tuple[bytes, str]:
+    """A file's content and the mark of that content."""
+    parts = name.split("/")
+    if any(part in ("", ".", "..") for part in parts) or "\\" in name:
+        raise FileNotFoundError(name)
+    content = STATIC.joinpath(*parts).read_bytes()
+    return content, hashlib.sha256(content).hexdigest()[:12]
+
+
+def static_address(name: str) -> str:
+    """Where a page finds a file; the address changes with the content, so browsers may keep it for ever."""
+    return f"/static/{name}?{_static(name)[1]}"
+
+
+async def static_file(name: str) -> Response:
+    """One of the site's own files."""
+    try:
+        content, _ = _static(name)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
+        return Response("there is no such file", 404, media_type="text/plain", headers=HEADERS)
+    kind = MEDIA_TYPES.get(name.rsplit(".", 1)[-1], "application/octet-stream")
+    headers = HEADERS | {"cache-control": "public, max-age=31536000, immutable"}
+    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
