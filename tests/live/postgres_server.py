@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: in a temporary folder, on a free port, with a password; to be stopped and killed."""
+"""A real PostgreSQL server for tests: in a temporary folder, on a free port, with a password; to stop and to kill."""
 
 import os
 import pwd
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import psycopg
 
 USER = "rankloop"
-PASSWORD = "geheim/wort:mit@allem"
+PASSWORD = "geheim/wort:nicht@verraten"
 SYSTEM_USERS = ("postgres", "nobody")
 """Whom the server runs as where tests run as root, which PostgreSQL refuses."""
 

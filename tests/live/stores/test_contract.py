@@ -89,11 +89,15 @@ def test_readers_see_a_transaction_only_when_it_has_ended(store):
 
 
 def test_a_transaction_that_fails_leaves_nothing(store):
-    with pytest.raises(ZeroDivisionError), store.transaction() as transaction:
-        transaction.create_model("shop", b"", 0)
-        transaction.write([event(1)], [waiting(0)], [], [], [Tally(1, 0, 0, 0, 1, 1.0, 1.0, 0.0)])
-        transaction.save_snapshot(Snapshot(1, 0, 1, 0, b"x"), -1)
-        raise ZeroDivisionError
+    def fail():
+        with store.transaction() as transaction:
+            transaction.create_model("shop", b"", 0)
+            transaction.write([event(1)], [waiting(0)], [], [], [Tally(1, 0, 0, 0, 1, 1.0, 1.0, 0.0)])
+            transaction.save_snapshot(Snapshot(1, 0, 1, 0, b"x"), -1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     for table in TABLES:
         assert list(store.export_rows(table)) == []
     write(store, [event(1)])

@@ -250,7 +250,7 @@ def _parsed(address: str) -> dict[str, Any]:
 
 
 def _is_torn(parameters: dict[str, Any]) -> bool:
-    """A password with a bare @, / or ? was cut in the wrong place: a part of it is now the host, port or database."""
+    """A password with a bare @ or / was cut in the wrong place: a part of it is now the host, port or database."""
     ports = str(parameters.get("port") or "").replace(",", "")
     return any("@" in str(parameters.get(part) or "") for part in ("host", "dbname")) or not (ports or "0").isdigit()
 
