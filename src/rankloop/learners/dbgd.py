@@ -15,7 +15,13 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.directions import draw_direction
-from rankloop.learners.multileaving import multileave, order_keys, team_draft
+from rankloop.learners.multileaving import (
+    drafted_log_probability,
+    multileave,
+    multileaved_log_probability,
+    order_keys,
+    team_draft,
+)
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS, take_step
 from rankloop.settings import require_choice, require_number, settle
@@ -76,6 +82,12 @@ class DBGD(
     def note_width(self) -> int:
         """For each rank, who may have placed the document: the current ranker or the candidate."""
         return 2
+
+    def page_log_probability(self, work: "DBGDWork", page: NDArray[np.int64], documents: int) -> float:
+        """log π(page), given the two rankings that filled it, from the scratch of the call that did."""
+        if self.interleaving == "team-draft":
+            return drafted_log_probability(work.keys[: 2 * documents].reshape(2, documents), page)
+        return multileaved_log_probability(work.ranks[: len(page)], documents)
 
 
 class DBGDModel(NamedTuple):

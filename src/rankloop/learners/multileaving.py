@@ -7,7 +7,12 @@ placed the document; because rankers are drawn independently, it factorises over
 
 A ranking is a row of distinct integer keys, one per document, larger is better (`order_keys`): comparing keys settles
 ties as well, and a document's rank is one plus the number of larger keys, so nothing needs to be sorted.
+
+How likely a page was is told given the rankings that filled it: search directions and the order of ties belong to the
+comparison, and with them fixed the product over ranks is exact.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +47,52 @@ def credit(rankings: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[n
     for t, document in enumerate(shown):
         assign(keys, document, total, ranks, removed, posterior[t])
     return clicked @ posterior
+
+
+def multileaved_log_probability(ranks: NDArray[np.int64], documents: int) -> float:
+    """log π(page) = Σ_t log mean_c P_c(d_t | what remains), given the rankings that were multileaved.
+
+    `ranks` is (page, rankers): where each ranker had the documents of the page, from 1 on, as `multileave` leaves them
+    in its scratch. What remains is summed from the bottom of the page up, so nothing cancels.
+
+    >>> page = np.array([[1, 3], [2, 2]])  # the first ranker's two best; the second ranks the other way round
+    >>> round(math.exp(multileaved_log_probability(page, documents=3)), 4)
+    0.1969
+    """
+    everyone = np.arange(ranks.shape[1])
+    mass = 1.0 / np.arange(1.0, documents + 1) ** 3
+    unplaced = np.repeat(mass[:, None], len(everyone), axis=1)
+    unplaced[ranks - 1, everyone] = 0.0
+    placed = mass[ranks - 1]
+    remaining = unplaced[::-1].sum(axis=0) + placed[::-1].cumsum(axis=0)[::-1]
+    return float(np.log((placed / remaining).mean(axis=1)).sum())
+
+
+def drafted_log_probability(keys: NDArray[np.int64], page: NDArray[np.int64]) -> float:
+    """log π(page) of a team draft, given the two rankings: for each round, the mean over who picks first.
+
+    >>> keys = np.array([[3, 2, 1], [1, 2, 3]])  # larger is better: 0, 1, 2 against 2, 1, 0
+    >>> round(math.exp(drafted_log_probability(keys, np.array([0, 2, 1]))), 4)
+    0.5
+    """
+    rankings = [np.argsort(-row).tolist() for row in keys]
+    shown: list[int] = page.tolist()
+    total = 0.0
+    for start in range(0, len(shown), 2):
+        turns = shown[start : start + 2]
+        ways = sum(_drafts(rankings[first], rankings[1 - first], shown[:start], turns) for first in (0, 1))
+        total += math.log(ways / 2) if ways else -math.inf
+    return total
+
+
+def _drafts(first: list[int], second: list[int], taken: list[int], turns: list[int]) -> bool:
+    """Whether one round, begun by `first`, places the documents of `turns`."""
+    placed = list(taken)
+    for ranking, document in zip((first, second), turns, strict=False):
+        if next(d for d in ranking if d not in placed) != document:
+            return False
+        placed.append(document)
+    return True
 
 
 @kernel

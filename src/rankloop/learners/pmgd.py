@@ -15,7 +15,7 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.learners.contract import Work, learn, show
 from rankloop.learners.directions import draw_directions, mean_of_winners
-from rankloop.learners.multileaving import multileave, order_keys
+from rankloop.learners.multileaving import multileave, multileaved_log_probability, order_keys
 from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.linear import INITIALS, take_step
 from rankloop.settings import require_choice, require_number, require_whole_number, settle
@@ -73,6 +73,10 @@ class PMGD(
     def note_width(self) -> int:
         """The posterior over the current ranker and its rivals, for each rank."""
         return self.candidates + 1
+
+    def page_log_probability(self, work: "PMGDWork", page: NDArray[np.int64], documents: int) -> float:
+        """log π(page), given the rankings that filled it, from the scratch of the call that did."""
+        return multileaved_log_probability(work.ranks[: len(page)], documents)
 
 
 class PMGDModel(NamedTuple):

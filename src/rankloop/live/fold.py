@@ -33,6 +33,13 @@ class View(NamedTuple):
     mode: str
 
 
+class _Slot(NamedTuple):
+    """Where the next learned impression goes in the ring of the last so many, and whether one must leave for it."""
+
+    place: int
+    full: bool
+
+
 class Fold:
     """A live model's state, and how an event changes it."""
 
@@ -102,16 +109,17 @@ class Fold:
 
     def _learn(self, impression: Impression, number: int, clicks: list[float]) -> str:
         raw = impression.matrix(self.settings.precision)
-        before = self.ranker.weights
+        before = {name: array.copy() for name, array in _arrays(self.ranker.model).items()}
         page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
         try:
             self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
         except SettingsError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
-            self._set_weights(before)
+            for name, array in _arrays(self.ranker.model).items():
+                array[...] = before[name]
             self.mode = "paused"
             return "diverged"
-        self._cap_update(before)
+        self._cap_update(before["ranker.weights"])
         self.scaler.learn(raw)
         return "learned"
 
@@ -153,20 +161,28 @@ class Fold:
         if guards.influence_window == 0:
             return False
         share = guards.client_share if client else guards.anonymous_share
-        return self._counts[_key(client)] + 1 > max(1.0, share * guards.influence_window)
+        # Rounded: 0.29 of 100 are 29, though the product of the floats is a little less.
+        allowed = max(1.0, round(share * guards.influence_window, 6)) if share > 0 else 0.0
+        key, slot = _key(client), self._slot()
+        # The window that ends with this impression no longer holds the oldest of the last one.
+        leaves = slot.full and int(self._recent[slot.place]) == key
+        return self._counts[key] - leaves + 1 > allowed
+
+    def _slot(self) -> "_Slot":
+        learned = self.fates["learned"]
+        return _Slot(learned % len(self._recent), learned >= len(self._recent))
 
     def _remember(self, client: bytes) -> None:
         if len(self._recent) == 0:
             return
-        learned = self.fates["learned"]
-        slot = learned % len(self._recent)
-        if learned >= len(self._recent):
-            gone = int(self._recent[slot])
+        slot = self._slot()
+        if slot.full:
+            gone = int(self._recent[slot.place])
             self._counts[gone] -= 1
             if self._counts[gone] == 0:
                 del self._counts[gone]
         key = _key(client)
-        self._recent[slot] = key
+        self._recent[slot.place] = key
         self._counts[key] += 1
 
     # States

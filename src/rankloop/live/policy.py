@@ -18,18 +18,46 @@ def temperature(learner: LiveLearner) -> float | None:
     return float(getattr(learner, "temperature", 1.0))
 
 
-def page_log_probability(scores: NDArray[np.float32], page: NDArray[np.int64], spread: float | None) -> float | None:
-    """log π(page | scores) at temperature `spread`; the scores are those of the candidates that were free to be drawn.
+def page_log_probability(
+    learner: LiveLearner, work: Any, scores: NDArray[np.float32], page: NDArray[np.int64]
+) -> float:
+    """log π(page) under the policy that has just drawn it, with the scratch it was drawn in.
 
-    >>> page_log_probability(np.zeros(3, np.float32), np.array([2, 0]), 1.0)
+    `scores` are those of the candidates that were free to be drawn. Methods that compare rankers tell the probability
+    given the rankings compared; fixed weights rank greedily, with each order of equal scores as likely as another.
+
+    >>> page_log_probability(FixedWeights(), None, np.array([1, 1, 2], np.float32), np.array([2, 0]))
+    -0.69314...
+    """
+    match learner:
+        case DBGD() | PMGD():
+            return learner.page_log_probability(work, page, len(scores))
+        case FixedWeights():
+            return _greedy(scores, page)
+    spread = temperature(learner)
+    assert spread is not None, f"{learner.name} must say how likely its pages are"
+    return plackett_luce(scores, page, spread)
+
+
+def plackett_luce(scores: NDArray[np.float32], page: NDArray[np.int64], spread: float) -> float:
+    """log π(page | scores) at temperature `spread`.
+
+    >>> plackett_luce(np.zeros(3, np.float32), np.array([2, 0]), 1.0)
     -1.79175...
     """
-    if spread is None:
-        return None
     z = scores.astype(np.float64) / spread
     remaining = np.empty(len(page) + 1)
     log_remaining(z, page, np.empty(whole_blocks(len(z))), remaining)
     return float(np.sum(z[page] - remaining[:-1]))
+
+
+def _greedy(scores: NDArray[np.float32], page: NDArray[np.int64]) -> float:
+    """Minus the sum, over ranks, of the logarithm of how many equal documents there still were to choose from."""
+    equal = [
+        (scores == scores[document]).sum() - (scores[page[:t]] == scores[document]).sum()
+        for t, document in enumerate(page)
+    ]
+    return -float(np.log(equal).sum())
 
 
 def policy_model(model: Any) -> Any:

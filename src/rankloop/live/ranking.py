@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.events import PRECISIONS, Group, Impression
 from rankloop.live.fold import View
-from rankloop.live.policy import page_log_probability, temperature
+from rankloop.live.policy import page_log_probability
 from rankloop.live.settings import ModelSettings
 from rankloop.loop import rank_page, score_candidates
 
@@ -41,13 +41,21 @@ class Ranked(NamedTuple):
     rest: list[int]
 
 
+class _Drawn(NamedTuple):
+    """Scores of all candidates, the page, what the method must remember of it, and how likely it was."""
+
+    scores: NDArray[np.float32]
+    page: NDArray[np.int64]
+    notes: NDArray[np.float32]
+    log_probability: float
+
+
 class Ranking:
     """Draws the pages of one model. Not shared between threads: it has its own scratch."""
 
     def __init__(self, settings: ModelSettings) -> None:
         self.settings = settings
         self._key = np.uint64(settings.seed or 0)
-        self._temperature = temperature(settings.learner)
         self._dtype = PRECISIONS[settings.precision]
         self._room = 0
         self._work: Any = None
@@ -56,26 +64,25 @@ class Ranking:
         """The page for a request."""
         group = Group.CONTROL if self._is_control(request.client, number) else Group.LEARNED
         X = view.scaler.apply(request.features)
-        scores, page, notes, free = self._draw(view, X, request, number, group)
+        drawn = self._draw(view, X, request, number, group)
         if group == Group.CONTROL:
             order = np.arange(len(X))
         else:
-            order = np.argsort(-scores, kind="stable")
-        certain = group == Group.CONTROL or view.mode == "frozen"
+            order = np.argsort(-drawn.scores, kind="stable")
         impression = Impression(
             query=request.query,
             candidates=request.candidates,
             features=request.features.tobytes(),
-            scores=scores.tobytes(),
-            page=page.tolist(),
+            scores=drawn.scores.tobytes(),
+            page=drawn.page.tolist(),
             pinned=sorted(request.pinned.values()),
-            notes=notes.tobytes(),
+            notes=drawn.notes.tobytes(),
             group=int(group),
             version=view.version,
-            log_probability=0.0 if certain else self._log_probability(scores, page, request, free),
-            displacement=_displacement(page, order, request.pinned),
+            log_probability=drawn.log_probability,
+            displacement=_displacement(drawn.page, order, request.pinned),
         )
-        return Ranked(impression, _rest(order, page) if rest else [])
+        return Ranked(impression, _rest(order, drawn.page) if rest else [])
 
     def _is_control(self, client: bytes, number: int) -> bool:
         """The same people every time; somebody unknown by the impression's own draw."""
@@ -87,50 +94,36 @@ class Ranking:
             return int.from_bytes(salted, "little") < share * 2.0**64
         return bool(uniform(stream_key(self._key, INTERLEAVING, number), CONTROL_DRAW) < share)
 
-    def _draw(
-        self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32], NDArray[np.int64] | None]:
-        """(scores of all candidates, page, notes, which candidates were free to be drawn or None for all)."""
+    def _draw(self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group) -> _Drawn:
+        """The page, with what is pinned in its place and the others drawn from what is not."""
         size = min(request.size, len(X))
         if not request.pinned:
-            scores, page, notes = self._draw_free(view, X, size, number, group)
-            return scores, page, notes, None
+            return self._draw_free(view, X, size, number, group)
         free = np.setdiff1d(np.arange(len(X)), list(request.pinned))
-        ranks = np.setdiff1d(np.arange(size), list(request.pinned.values()))[: len(free)]
+        ranks = np.setdiff1d(np.arange(size), list(request.pinned.values()))
         page = np.full(size, -1, np.int64)
         page[list(request.pinned.values())] = list(request.pinned)
         scores = _scores(view, X)
-        notes = np.zeros((0, 0), np.float32)
-        if len(ranks):
-            _, drawn, notes = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
-            page[ranks] = free[drawn]
-        return scores, page, notes, free
+        if len(ranks) == 0:
+            return _Drawn(scores, page, np.zeros((0, 0), np.float32), 0.0)
+        drawn = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
+        page[ranks] = free[drawn.page]
+        return drawn._replace(scores=scores, page=page)
 
-    def _draw_free(
-        self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    def _draw_free(self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group) -> _Drawn:
         page = np.zeros(size, np.int64)
         notes = np.zeros((size, self.settings.learner.note_width()), np.float32)
         if group == Group.CONTROL:
-            return _scores(view, X), np.arange(size), notes
+            return _Drawn(_scores(view, X), np.arange(size), notes, 0.0)
         if view.mode == "frozen":
             scores = _scores(view, X)
-            return scores, np.argsort(-scores, kind="stable")[:size], notes
+            return _Drawn(scores, np.argsort(-scores, kind="stable")[:size], notes, 0.0)
         if len(X) > self._room:
             self._room = max(len(X), 2 * self._room)
             self._work = self.settings.learner.work(X.shape[1], self.settings.page_size, self._room)
         rank_page(view.model, self._work, X, self._key, number, page, notes)
-        return self._work.base.scores[: len(X)].copy(), page, notes
-
-    def _log_probability(
-        self, scores: NDArray[np.float32], page: NDArray[np.int64], request: Request, free: NDArray[np.int64] | None
-    ) -> float | None:
-        if free is None:
-            return page_log_probability(scores, page, self._temperature)
-        drawn = np.array([document for document in page.tolist() if document not in request.pinned], np.int64)
-        if len(drawn) == 0:
-            return 0.0
-        return page_log_probability(scores[free], np.searchsorted(free, drawn), self._temperature)
+        scores = self._work.base.scores[: len(X)].copy()
+        return _Drawn(scores, page, notes, page_log_probability(self.settings.learner, self._work, scores, page))
 
 
 def incoming_order(request: Request) -> list[int]:
@@ -152,13 +145,19 @@ def _scores(view: View, X: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _displacement(page: NDArray[np.int64], order: NDArray[np.int64], pinned: dict[int, int]) -> float:
-    """Mean |rank shown − rank in the policy's own order| over what was free to move."""
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    moved = np.abs(rank[page] - np.arange(len(page)))
+    """Mean |rank shown − rank without exploration| over what was free to move.
+
+    Without exploration, what is not pinned follows the policy's own order into the ranks that are not taken.
+    """
+    ranks, shown = np.arange(len(order)), np.arange(len(page))
     if pinned:
-        moved = np.delete(moved, list(pinned.values()))
-    return float(moved.mean()) if len(moved) else 0.0
+        taken = list(pinned.values())
+        order, ranks, shown = order[~np.isin(order, list(pinned))], np.delete(ranks, taken), np.delete(shown, taken)
+    if len(shown) == 0:
+        return 0.0
+    rank = np.empty(len(order) + len(pinned), np.int64)
+    rank[order] = ranks
+    return float(np.abs(rank[page[shown]] - shown).mean())
 
 
 def _rest(order: NDArray[np.int64], page: Sequence[int] | NDArray[np.int64]) -> list[int]:

@@ -48,7 +48,7 @@ class Scaler:
     def apply(self, raw: NDArray[Any]) -> NDArray[np.float32]:
         """(candidates, features) as the ranker sees them: a new float32 matrix, contiguous."""
         if self.settings == "none":
-            return np.ascontiguousarray(raw, dtype=np.float32)
+            return np.array(raw, dtype=np.float32, order="C")
         X = raw.astype(np.float64)
         if self.settings == "query":
             low = X.min(axis=0)
