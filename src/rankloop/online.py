@@ -167,7 +167,7 @@ class OnlineRanker:
         self._check_weights()
 
     def _model_at(self, ranks: NDArray[np.int64]) -> Any:
-        """The model as a page sees it whose rows stand at these ranks; parameters are shared, tables per rank copied."""
+        """The model as a page whose rows stand at these ranks sees it: shared parameters, tables per rank copied."""
         return self.model._replace(**{name: getattr(self.model, name)[ranks] for name in self.learner.by_rank})
 
     def _keep_from(self, model: Any, ranks: NDArray[np.int64]) -> None:

@@ -41,7 +41,7 @@ def address(request, tmp_path):
     """Where a store can be opened, again and again: a path for SQLite, a connection string for PostgreSQL."""
     if request.param == "sqlite":
         return str(tmp_path / "log.db")
-    return request.getfixturevalue("postgres_address")
+    return request.getfixturevalue("postgres_server").new_log()
 
 
 @pytest.fixture

@@ -96,6 +96,13 @@ class PostgresServer:
         self.execute(f"CREATE DATABASE {name}")
         return self.address(name)
 
+    def new_log(self) -> str:
+        """The connection string of an empty schema: a hundred times quicker than a database, and enough for a log."""
+        self.start()
+        name = f"log{next(self._numbers)}"
+        self.execute(f"CREATE SCHEMA {name}")
+        return f"{self.address()}?options=-csearch_path%3D{name}"
+
     def execute(self, sql: str) -> list[tuple[object, ...]]:
         """Run a statement as the server's administrator."""
         with psycopg.connect(self.address(), autocommit=True) as connection:

@@ -4,11 +4,10 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
-from rankloop.errors import SettingsError
-from rankloop.live.keys import PREFIX, create_key, digest
+from rankloop.live.keys import create_key, revoke_key, rotate_key
 from rankloop.live.service import now
 from rankloop.live.stores import opened
-from rankloop.live.tokens import SECRET_BYTES
+from rankloop.live.tokens import SECRET_BYTES, SETTLING
 from rankloop.settings import require_number
 from rankloop.terminal import err, out, print_json, print_table, table
 
@@ -45,29 +44,25 @@ def main_list(address: str, *, json: bool) -> None:
 def main_rotate(address: str, name: str, *, json: bool) -> None:
     """`rankloop keys rotate`."""
     with opened(address) as store:
-        found = next((key for key in store.api_keys() if key.name == name and key.revoked is None), None)
-        if found is None:
-            raise SettingsError(f"key: there is no valid key named {name!r}; rankloop keys list shows all")
-        secret = PREFIX + secrets.token_urlsafe(32)
-        store.replace_api_key(found._replace(digest=digest(secret), created=now()))
-        _tell(name, secret, json)
+        _tell(name, rotate_key(store, name, now()), json)
 
 
 def main_revoke(address: str, name: str) -> None:
     """`rankloop keys revoke`."""
     with opened(address) as store:
-        if not store.revoke_api_key(name, now()):
-            raise SettingsError(f"key: there is no valid key named {name!r}; rankloop keys list shows all")
+        revoke_key(store, name, now())
     out.print(f"{name} is no longer accepted")
 
 
 def main_rotate_secret(address: str, drop_after: float) -> None:
     """`rankloop keys rotate-secret`."""
-    require_number("keys", "drop-after", drop_after, at_least=0)
+    require_number("keys", "drop-after", drop_after, at_least=0, at_most=36_500)
     with opened(address) as store:
         store.add_secret(secrets.token_bytes(SECRET_BYTES), now())
-        dropped = store.drop_secrets(now() - int(drop_after * 86_400_000))
-    out.print(f"impression ids are signed with a new secret; {dropped} old ones were forgotten")
+        dropped = store.drop_secrets(now() + 1 - int(drop_after * 86_400_000))
+        signing = len(store.secrets())
+    begins = "at once" if signing == 1 else f"in {SETTLING // 1000} s, when every process knows it"
+    out.print(f"a new secret signs impression ids {begins}; {dropped} old ones were forgotten")
 
 
 def _tell(name: str, secret: str, json: bool) -> None:

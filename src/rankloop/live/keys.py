@@ -1,14 +1,16 @@
 """API keys: who may rank, who may report clicks, who may change models.
 
 A key is 32 random bytes, shown once when it is made; the store keeps its SHA-256, which is enough for secrets that
-nobody can guess. Without any key the service is open, and then it listens on this machine only.
+nobody can guess. Without any key the service is open, and then it listens on this machine only, and answers no web page
+that somebody on this machine happens to look at. Once a key was made the service stays closed, even if all are revoked.
 """
 
 import hashlib
 import hmac
+import ipaddress
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
@@ -29,10 +31,36 @@ def create_key(store: Store, name: str, scopes: Iterable[str], now: int) -> str:
         )
     if not NAME.fullmatch(name):
         raise SettingsError(f"key: a name has 1 to 64 letters, digits, dots, dashes or underscores; got {name!r}")
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = new_secret()
     if not store.add_api_key(ApiKey(name, digest(secret), " ".join(wanted), now, None)):
         raise SettingsError(f"key: there is one named {name!r} already; revoke it or choose another name")
     return secret
+
+
+def rotate_key(store: Store, name: str, now: int) -> str:
+    """The same name and scopes, another secret: it is returned, and the old one is refused from now on."""
+    found = next((key for key in store.api_keys() if key.name == name and key.revoked is None), None)
+    if found is None:
+        raise no_such_key(name)
+    secret = new_secret()
+    store.replace_api_key(found._replace(digest=digest(secret), created=now))
+    return secret
+
+
+def revoke_key(store: Store, name: str, now: int) -> None:
+    """Refuse a key from now on."""
+    if not store.revoke_api_key(name, now):
+        raise no_such_key(name)
+
+
+def no_such_key(name: str) -> SettingsError:
+    """What to say to whoever asks for a key that there is not."""
+    return SettingsError(f"key: there is no valid key named {name!r}; rankloop keys list shows all")
+
+
+def new_secret() -> str:
+    """What nobody can guess: 256 random bits."""
+    return PREFIX + secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> bytes:
@@ -60,17 +88,12 @@ class Keyring:
         """Notice keys that were made or revoked elsewhere."""
         self._keys = self._store.api_keys()
 
-    def authorize(self, authorization: str, scope: str) -> str:
-        """The name of the key behind an Authorization header, if it may do this."""
+    def authorize(self, headers: Mapping[bytes, bytes], scope: str) -> str:
+        """The name of the key behind a request's headers, if it may do this."""
         if self.open:
+            _refuse_foreign_pages(headers)
             return self._spend("")
-        kind, _, secret = authorization.partition(" ")
-        if kind.lower() != "bearer" or not secret:
-            raise RequestError(401, "key_missing", "send an API key: Authorization: Bearer rl_…")
-        given = digest(secret.strip())
-        found = next((key for key in self._keys if hmac.compare_digest(key.digest, given)), None)
-        if found is None or found.revoked is not None:
-            raise RequestError(401, "key_unknown", "this API key is unknown or was revoked")
+        found = self._find(headers)
         granted = found.scopes.split()
         if scope not in granted:
             raise RequestError(
@@ -80,14 +103,68 @@ class Keyring:
             )
         return self._spend(found.name)
 
+    def allows(self, headers: Mapping[bytes, bytes], scope: str) -> bool:
+        """Whether a request may do something more, beyond what it was let in for; costs none of its budget."""
+        if self.open:
+            return True
+        try:
+            return scope in self._find(headers).scopes.split()
+        except RequestError:
+            return False
+
+    def _find(self, headers: Mapping[bytes, bytes]) -> ApiKey:
+        kind, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not secret.strip():
+            raise RequestError(401, "key_missing", "send an API key: Authorization: Bearer rl_…")
+        given = digest(secret.strip())
+        # Every key is compared, in constant time: how long it takes says nothing about any of them.
+        matching = [key for key in self._keys if hmac.compare_digest(key.digest, given)]
+        if not matching or matching[0].revoked is not None:
+            raise RequestError(401, "key_unknown", "this API key is unknown or was revoked")
+        return matching[0]
+
     def _spend(self, name: str) -> str:
         """A token bucket per key, one second deep."""
         time_now = self._clock()
-        left, then = self._budgets.get(name, (self._rate, time_now))
-        left = min(self._rate, left + (time_now - then) * self._rate)
+        depth = max(1.0, self._rate)
+        left, then = self._budgets.get(name, (depth, time_now))
+        left = min(depth, left + (time_now - then) * self._rate)
         if left < 1.0:
+            self._budgets[name] = left, time_now
             raise RequestError(
                 429, "rate_limited", f"more than {self._rate:g} requests a second with this key; slow down"
             )
         self._budgets[name] = left - 1.0, time_now
         return name
+
+
+def _refuse_foreign_pages(headers: Mapping[bytes, bytes]) -> None:
+    """A service without keys trusts this machine, but not every web page that a browser on it shows.
+
+    A page of another site sends its Origin. A site whose name was made to point at this machine (DNS rebinding) is its
+    own origin, so the Host must not be such a name: an address, `localhost`, or a name without a dot.
+    """
+    host, origin = headers.get(b"host", b"").lower(), headers.get(b"origin")
+    if host not in _LOCAL_HOSTS and not _is_local_name(host.decode("latin-1")):
+        raise RequestError(
+            403, "host_refused", "without API keys the service answers to local names only, such as localhost"
+        )
+    if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
+        raise RequestError(403, "origin_refused", "without API keys the service answers no other site's pages")
+
+
+_LOCAL_HOSTS = frozenset({b"", b"localhost", b"127.0.0.1", b"127.0.0.1:8080", b"localhost:8080"})
+
+
+def _is_local_name(host: str) -> bool:
+    """Whether a Host header is an address or a name that nobody can register.
+
+    >>> [_is_local_name(host) for host in ("127.0.0.1:80", "[::1]:80", "shop.localhost", "rankloop:80", "evil.example")]
+    [True, True, True, True, False]
+    """
+    name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return "." not in name or name.endswith(".localhost")
+    return True

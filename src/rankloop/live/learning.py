@@ -193,10 +193,12 @@ def settings_of(model: StoredModel) -> ModelSettings:
 
 def load(store: Store, model: StoredModel) -> tuple[Fold, int]:
     """A model's newest kept state and the offset it was kept at (−1: none, the state is the model's beginning)."""
-    fold = Fold(settings_of(model))
+    settings = settings_of(model)
     snapshot = store.newest_snapshot(model.id)
     if snapshot is None:
-        return fold, -1
+        return Fold(settings), -1
+    # The snapshot has the weights: where the model once began need not be worked out again.
+    fold = Fold(settings, [0.0] * len(settings.names))
     fold.restore(snapshot.state, snapshot.offset)
     return fold, snapshot.offset
 

@@ -1,22 +1,25 @@
 """What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
-from rankloop.learners import to_settings
+from rankloop.learners import COLTR, PMGD, FixedWeights, to_settings
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
+from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.contract import Snapshot
+from rankloop.settings import require_number
 
 ACTIONS = {
     "pause": Kind.PAUSED,
@@ -26,9 +29,29 @@ ACTIONS = {
 }
 
 
+MAX_MODELS = 500
+MAX_RIVALS = {COLTR: 10_000, PMGD: 1_000}
+"""PMGD orders every candidate for every rival before it can show a page; COLTR scores rivals on the page alone."""
+MAX_RIVAL_NUMBERS = 6_000_000
+"""Rivals × features, and rivals × page size: what is drawn, and held, for each impression."""
+MAX_SAMPLE_QUERIES, MAX_SAMPLE_SCORES = 1_000, 100_000
+MAX_WEIGHT = 1e30
+"""Far below what overflows in the single precision that scores are computed in."""
+BOUNDS = {
+    "learning_rate": (1e-12, 1e6),
+    "temperature": (1e-6, 1e6),
+    "delta": (1e-12, 1e6),
+    "floor": (0.0, 1e6),
+    "variance_weight": (0.0, 1e6),
+}
+"""Beyond these a setting has no meaning, only overflow."""
+
+
 async def create_model(service: Service, settings: ModelSettings) -> Report:
     """Make a model and its first snapshot in one transaction; its expected exploration is reported."""
-    report = starting_report(settings)
+    if len(service.registry.all()) >= MAX_MODELS:
+        raise RequestError(409, "too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
+    report = await starting_report(service, settings)
 
     def create() -> bool:
         with service.store.transaction() as transaction:
@@ -48,12 +71,56 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
     return report
 
 
-def starting_report(settings: ModelSettings) -> Report:
+async def starting_report(service: Service, settings: ModelSettings) -> Report:
     """Where a model would begin, without making it."""
     try:
-        return starting_point(settings)
+        require_affordable(settings, service.limits)
+        return await asyncio.to_thread(starting_point, settings)
     except SettingsError as error:
         raise RequestError(422, "invalid_model", str(error)) from None
+
+
+def require_affordable(settings: ModelSettings, limits: Limits) -> None:
+    """Refuse settings that are possible, but would take the service down: too much memory or time, or overflow."""
+    learner = settings.learner
+    for name, (low, high) in BOUNDS.items():
+        if hasattr(learner, name):
+            require_number(learner.name, name, getattr(learner, name), at_least=low, at_most=high)
+    rivals = getattr(learner, "candidates", 0)
+    most = MAX_RIVALS.get(type(learner), 0)
+    if rivals > most:
+        raise SettingsError(f"{learner.name}: candidates must be at most {most:,}; got {_told(rivals)}")
+    if (rivals + 1) * max(len(settings.names), settings.page_size) > MAX_RIVAL_NUMBERS:
+        raise SettingsError(
+            f"{learner.name}: {rivals:,} candidates are too many for {len(settings.names):,} features and pages of "
+            f"{settings.page_size}: their product must be at most {MAX_RIVAL_NUMBERS:,}"
+        )
+    match settings.start:
+        case Weights(weights):
+            _require_small("start: a weight", weights)
+        case IncomingOrder(sample=sample, candidates=candidates):
+            if candidates > limits.candidates:
+                raise SettingsError(
+                    f"start: candidates must be at most {limits.candidates:,}, as in a request; got {_told(candidates)}"
+                )
+            scores = sum(len(query) for query in sample)
+            if len(sample) > MAX_SAMPLE_QUERIES or scores > MAX_SAMPLE_SCORES:
+                raise SettingsError(
+                    f"start: a sample has at most {MAX_SAMPLE_QUERIES:,} queries and {MAX_SAMPLE_SCORES:,} scores; "
+                    f"got {len(sample):,} and {scores:,}"
+                )
+    if isinstance(learner, FixedWeights):
+        _require_small("FixedWeights: a weight", learner.weights or ())
+
+
+def _require_small(what: str, weights: Iterable[float]) -> None:
+    largest = max(weights, key=abs, default=0.0)
+    if not abs(largest) <= MAX_WEIGHT:
+        raise SettingsError(f"{what} must lie between −{MAX_WEIGHT:g} and {MAX_WEIGHT:g}; got {largest!r}")
+
+
+def _told(count: int) -> str:
+    return f"{count:,}" if count < 10**18 else "far more"
 
 
 async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]:
@@ -77,10 +144,11 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> dict[st
 async def snapshot_document(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
     """A kept state, readable, with the whole of it as base64 for safekeeping."""
     snapshot = await _snapshot(service, model, version)
-    fold = Fold(model.settings)
-    fold.restore(snapshot.state, snapshot.offset)
+    fold = await restored(service, model, version)
     return {
+        "format": "rankloop-snapshot",
         "model": model.settings.name,
+        "settings": msgspec.to_builtins(model.settings),
         "version": version,
         "offset": snapshot.offset,
         "at": snapshot.at,
@@ -90,6 +158,14 @@ async def snapshot_document(service: Service, model: LiveModel, version: int) ->
         "fates": dict(fold.fates),
         "state": snapshot.state,
     }
+
+
+async def restored(service: Service, model: LiveModel, version: int) -> Fold:
+    """The state of a version that is kept."""
+    snapshot = await _snapshot(service, model, version)
+    fold = Fold(model.settings, [0.0] * len(model.settings.names))
+    fold.restore(snapshot.state, snapshot.offset)
+    return fold
 
 
 async def compare(service: Service, model: LiveModel, before: int, after: int) -> dict[str, Any]:

@@ -24,9 +24,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int = 16 << 20
     candidates: int = 5_000
     items: int = 1_000
-    """Reports in one request."""
+    """Reports in one request, and clicks in one report."""
     rate: float = 10_000.0
     """Requests a second for each key."""
+    concurrent: int = 1_000
+    """Requests being answered at a time; more are told to come back."""
+    body_seconds: float = 30.0
+    """Time for a body to arrive."""
 
 
 class Candidate(msgspec.Struct, forbid_unknown_fields=True):
@@ -96,8 +100,7 @@ def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, cli
     if len(ids) > limits.candidates:
         raise _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {len(ids):,}")
     if len(set(ids)) < len(ids):
-        twice = next(name for place, name in enumerate(ids) if name in ids[:place])
-        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} is there twice")
+        raise _bad("candidates", f"every candidate needs an id of its own; {_twice(ids)!r} is there twice")
     size = settings.page_size if body.size is None else body.size
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
@@ -122,20 +125,23 @@ def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> ND
                 f"got {len(body.matrix):,}",
             )
         return np.frombuffer(body.matrix, "<f4").reshape(len(ids), len(names))
-    rows = [_row(candidate, settings) for candidate in body.candidates or ()]
+    known = frozenset(names) if any(isinstance(c.features, dict) for c in body.candidates or ()) else frozenset()
+    rows = [_row(candidate, settings, known) for candidate in body.candidates or ()]
     return np.array(rows, dtype=np.float64)
 
 
-def _row(candidate: Candidate, settings: ModelSettings) -> Sequence[float]:
+def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -> Sequence[float]:
     names, given = settings.names, candidate.features
     if isinstance(given, list):
         if len(given) != len(names):
             raise _bad(f"candidate {candidate.id!r}", f"this model has {len(names)} features; got {len(given)}")
         return given
-    unknown = next((name for name in given if name not in names), None)
-    if unknown is not None:
+    if not given.keys() <= known:
+        unknown = next(name for name in given if name not in known)
         raise _bad(f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}")
-    if len(given) < len(names) and settings.missing is None:
+    if len(given) == len(names):
+        return [given[name] for name in names]
+    if settings.missing is None:
         lacking = next(name for name in names if name not in given)
         raise _bad(
             f"candidate {candidate.id!r}",
@@ -160,16 +166,34 @@ def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings)
 
 
 def _pinned(body: RankBody, ids: list[str], size: int) -> dict[int, int]:
-    pinned: dict[int, int] = {}
+    if not body.pinned:
+        return {}
+    places = {name: place for place, name in enumerate(ids)}
+    taken: set[int] = set()
     for name, rank in body.pinned.items():
-        if name not in ids:
+        if name not in places:
             raise _bad("pinned", f"{name!r} is not among the candidates")
         if rank > size:
             raise _bad("pinned", f"{name!r} is pinned to rank {rank}, but the page has {size}")
-        if rank - 1 in pinned.values():
+        if rank in taken:
             raise _bad("pinned", f"two documents are pinned to rank {rank}")
-        pinned[ids.index(name)] = rank - 1
-    return pinned
+        taken.add(rank)
+    return {places[name]: rank - 1 for name, rank in body.pinned.items()}
+
+
+def _twice(names: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def checked_reports(reports: Sequence[ClickBody], limits: Limits) -> Sequence[ClickBody]:
+    """The reports, if there are not too many of them, nor clicks in them."""
+    if len(reports) > limits.items:
+        raise _bad("reports", f"at most {limits.items:,} at once; got {len(reports):,}")
+    for place, report in enumerate(reports):
+        if len(report.clicks) > limits.items:
+            raise _bad(f"report {place}", f"at most {limits.items:,} clicks in one; got {len(report.clicks):,}")
+    return reports
 
 
 def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], list[float], list[str]]:

@@ -5,10 +5,11 @@ goes wrong with the store costs the caller the learning, never the page: it then
 """
 
 import asyncio
+import logging
 import secrets as randomness
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -21,9 +22,11 @@ from rankloop.live.learning import Learner
 from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
-from rankloop.live.requests import ClickBody, Limits, RankBody, checked_request, clicked_ranks
+from rankloop.live.requests import ClickBody, Limits, RankBody, checked_reports, checked_request, clicked_ranks
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
+
+log = logging.getLogger("rankloop.service")
 
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
@@ -73,6 +76,8 @@ class Service:
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
         self._tasks: list[asyncio.Task[None]] = []
+        self.refreshers: list[Callable[[], None]] = []
+        """Called every second or two, off the event loop, to notice what other processes did."""
 
     async def start(self) -> None:
         """Load the models, begin to learn, and close what nobody else closes."""
@@ -156,9 +161,8 @@ class Service:
 
     async def click(self, reports: Sequence[ClickBody]) -> list[Clicked]:
         """What became of each report; refused as a whole if one names an impression that this service never gave."""
-        if len(reports) > self.limits.items:
-            raise RequestError(422, "invalid_request", f"reports: at most {self.limits.items:,} at once")
-        tokens = [self._verify(report.impression, place) for place, report in enumerate(reports)]
+        checked_reports(reports, self.limits)
+        tokens = [self.verify(report.impression, place) for place, report in enumerate(reports)]
         unknown: list[list[str]] = []
         entries: list[Entry] = []
         for report, token in zip(reports, tokens, strict=True):
@@ -180,13 +184,11 @@ class Service:
             self.counts["clicks", word] += getattr(fate, word)
         self.counts["clicks", "unknown"] += len(unknown)
         closed = report.close and next(results) is not None
-        return Clicked(
-            report.impression, fate.accepted, fate.duplicate, fate.contradictory, fate.late, unknown, closed
-        )
+        return Clicked(report.impression, fate.accepted, fate.duplicate, fate.contradictory, fate.late, unknown, closed)
 
     async def close(self, impression: str, *, wait: bool = False) -> dict[str, Any]:
         """End an impression; with `wait`, after the model has learned from it."""
-        token = self._verify(impression)
+        token = self.verify(impression)
         [offset] = await self.append(self._closing(token))
         model = self.registry.by_id(token.model)
         if wait and offset is not None:
@@ -197,7 +199,7 @@ class Service:
         self._shown.pop((token.model, token.number), None)
         return Close(token.model, token.number, now(), "asked")
 
-    def _verify(self, impression: str, place: int | None = None) -> Token:
+    def verify(self, impression: str, place: int | None = None) -> Token:
         """What a signed id says; a page that was closed long ago has no valid id any more."""
         try:
             token = self._signer.verify(impression)
@@ -210,6 +212,14 @@ class Service:
         if now() - token.at > model.settings.window * 1000 + GRACE:
             raise RequestError(410, "impression_expired", "impression: it was shown too long ago to be clicked")
         return token
+
+    async def page(self, impression: str) -> list[str] | None:
+        """The documents of the page behind an impression id; None if it was closed. Refused if it is not ours."""
+        return await self._page(self.verify(impression))
+
+    def impression_id(self, model: int, number: int, at: int) -> str:
+        """The id that was given to an impression, computed again."""
+        return self._signer.sign(model, number, at)
 
     async def _page(self, token: Token) -> list[str] | None:
         """The documents of a page that is still open; None if it was closed."""
@@ -282,7 +292,7 @@ class Service:
                 return
 
     async def _refresh(self) -> None:
-        """Notice what other processes did: new models, new states, rotated secrets."""
+        """Notice what other processes did: new models, new states, rotated secrets, keys made and revoked."""
         rounds = 0
         while True:
             await asyncio.sleep(0.1 if self.store.shared else 1.0)
@@ -291,7 +301,13 @@ class Service:
                 rounds += 1
                 if rounds % 20 == 0 or not self.store.shared:
                     self._signer = await asyncio.to_thread(self._current_signer)
+                    for refresh in self.refreshers:
+                        await asyncio.to_thread(refresh)
             except StoreError:
+                await asyncio.sleep(0.5)
+            except Exception:
+                # Whatever it is, a key that was revoked must not stay valid because nobody looks any more.
+                log.exception("what other processes did was not noticed; trying again")
                 await asyncio.sleep(0.5)
 
     def _current_signer(self) -> Signer:

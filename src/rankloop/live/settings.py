@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections import Counter
 from typing import Any, Literal
 
 import msgspec
@@ -175,7 +176,7 @@ def feature_names(features: Any) -> tuple[str, ...]:
     if not 1 <= len(names) <= MAX_FEATURES:
         raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {len(names)} or more")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise SettingsError(f"model: every feature needs a name of its own; {twice!r} is there twice")
     if any(not name or len(name) > 200 for name in names):
         raise SettingsError("model: a feature's name must have 1 to 200 characters")

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.live.policy import temperature
-from rankloop.live.scaling import Scaler
+from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.policies import plackett_luce
 
@@ -72,9 +72,11 @@ def _scaled(settings: ModelSettings, place: int, scores: list[float]) -> NDArray
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1 or len(values) < 1 or not np.isfinite(values).all():
         raise SettingsError("start: each list of the sample must hold the engine's scores of a query, finite numbers")
-    raw = np.zeros((len(values), len(settings.names)))
-    raw[:, place] = values
-    return Scaler(settings.scaling, len(settings.names)).apply(raw)[:, place].astype(np.float64)
+    scaling = settings.scaling
+    if isinstance(scaling, Fixed):
+        scaling = Fixed((scaling.shift[place],), (scaling.spread[place],))
+    # Every scaling treats features one by one, so this one alone is enough.
+    return Scaler(scaling, 1).apply(values[:, None])[:, 0].astype(np.float64)
 
 
 def _keeps_first(queries: list[NDArray[np.float64]], weight: float) -> float:
@@ -96,6 +98,8 @@ def _solve(queries: list[NDArray[np.float64]], wanted: float) -> float:
     low, high = 0.0, MAX_WEIGHT
     for _ in range(200):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break
         if _keeps_first(queries, middle) < wanted:
             low = middle
         else:

@@ -2,7 +2,9 @@
 
     base64url( secret's id · model · number · time shown · first 16 bytes of HMAC-SHA256 )
 
-The newest secret signs; older ones verify until they are dropped, so secrets can be rotated under traffic.
+The newest secret signs, older ones verify until they are dropped, so secrets can be rotated under traffic. A secret
+begins to sign only when every process has had time to hear of it, and which one signs depends on the time shown alone:
+the id of an impression can be computed again from the log.
 """
 
 import base64
@@ -17,6 +19,8 @@ from rankloop.live.stores.contract import Secret
 FIELDS = struct.Struct("<IIQQ")
 MAC_BYTES = 16
 SECRET_BYTES = 32
+SETTLING = 10_000
+"""Milliseconds between a secret's creation and its first signature: processes look for new ones every other second."""
 
 
 class Token(NamedTuple):
@@ -37,12 +41,13 @@ class Signer:
 
     def __init__(self, secrets: list[Secret]) -> None:
         self._secrets = {secret.id: secret.value for secret in secrets}
-        self._newest = max(self._secrets)
+        self._signing = sorted(((secret.created + SETTLING, secret.id) for secret in secrets), reverse=True)
 
     def sign(self, model: int, number: int, at: int) -> str:
-        """The id of an impression."""
-        payload = FIELDS.pack(self._newest, model, number, at)
-        return base64.urlsafe_b64encode(payload + self._mac(self._newest, payload)).rstrip(b"=").decode("ascii")
+        """The id of an impression that was shown at a time: by the newest secret that had settled then."""
+        secret = next((found for since, found in self._signing if since <= at), self._signing[-1][1])
+        payload = FIELDS.pack(secret, model, number, at)
+        return _text(payload + self._mac(secret, payload))
 
     def verify(self, text: str) -> Token:
         """What the id says, if it was signed here."""
@@ -50,7 +55,8 @@ class Signer:
             raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
             raise _broken("it is not one of this service's ids") from None
-        if len(raw) != FIELDS.size + MAC_BYTES:
+        if len(raw) != FIELDS.size + MAC_BYTES or _text(raw) != text:
+            # Base64 can spell the same bytes in several ways; only ours is accepted.
             raise _broken("it is not one of this service's ids")
         payload, mac = raw[: FIELDS.size], raw[FIELDS.size :]
         secret, model, number, at = FIELDS.unpack(payload)
@@ -62,6 +68,10 @@ class Signer:
 
     def _mac(self, secret: int, payload: bytes) -> bytes:
         return hmac.digest(self._secrets[secret], payload, "sha256")[:MAC_BYTES]
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
 
 
 def _broken(why: str) -> RequestError:

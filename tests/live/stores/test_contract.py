@@ -413,7 +413,7 @@ def test_an_export_of_one_store_is_a_log_in_another(store, kind, tmp_path, reque
     exported = {table: list(store.export_rows(table)) for table in TABLES}
     assert all(exported.values())
     other = open_store(
-        tmp_path / "other.db" if kind == "sqlite" else request.getfixturevalue("postgres_server").new_database()
+        tmp_path / "other.db" if kind == "sqlite" else request.getfixturevalue("postgres_server").new_log()
     )
     for table, rows in exported.items():
         assert other.import_rows(table, iter(rows)) == len(rows)

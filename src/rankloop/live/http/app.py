@@ -13,37 +13,17 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from rankloop.live.errors import RequestError
-from rankloop.live.http import endpoints
-from rankloop.live.http.calls import Answer, Call, Endpoint, error_answer, read_body
+from rankloop.live.http.calls import GUARDS, Answer, Call, error_answer, read_body
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import describe, document
+from rankloop.live.http.routes import ROUTES, Route
 from rankloop.live.keys import Keyring
-from rankloop.live.models import ACTIONS
 from rankloop.live.service import Service
 
-HOT = (
-    (re.compile(r"/v1/models/([^/]+)/rank"), "model", endpoints.rank),
-    (re.compile(r"/v1/clicks"), "", endpoints.clicks),
-    (re.compile(r"/v1/impressions/([^/]+)/close"), "impression", endpoints.close),
-)
-
-ROUTES: tuple[tuple[str, str, Endpoint], ...] = (
-    ("POST", "/v1/models/{model}/rank", endpoints.rank),
-    ("POST", "/v1/clicks", endpoints.clicks),
-    ("POST", "/v1/impressions/{impression}/close", endpoints.close),
-    ("POST", "/v1/models", endpoints.create_model),
-    ("GET", "/v1/models", endpoints.list_models),
-    ("GET", "/v1/models/{model}", endpoints.inspect_model),
-    ("DELETE", "/v1/models/{model}", endpoints.delete_model),
-    *(("POST", f"/v1/models/{{model}}/{action}", endpoints.act(action)) for action in ACTIONS),
-    ("GET", "/v1/models/{model}/snapshots", endpoints.list_snapshots),
-    ("GET", "/v1/models/{model}/snapshots/{version}", endpoints.snapshot),
-    ("GET", "/v1/models/{model}/compare", endpoints.compare),
-    ("POST", "/v1/models/{model}/roll-back", endpoints.roll_back),
-    ("GET", "/healthz", endpoints.healthz),
-    ("GET", "/readyz", endpoints.readyz),
-    ("GET", "/metrics", endpoints.metrics),
-)
+BUSY = RequestError(503, "busy", "too many requests are being answered; try again in a second")
+GUARDED = frozenset(name for name, _ in GUARDS)
+PROBE = "/healthz"
+"""Answered however busy the service is: it is alive."""
 
 
 class Application:
@@ -53,27 +33,34 @@ class Application:
         self.service = service
         self.keys = keys
         self.metrics = Metrics(service)
+        self._answering = 0
+        self._hot = [
+            (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", route.path)), route) for route in ROUTES if route.hot
+        ]
         self.pages = FastAPI(
             title="rankloop", lifespan=self._lifespan, docs_url=None, redoc_url=None, openapi_url="/openapi.json",
-            description="A re-ranking service that learns from clicks.", version="1",
+            description="A re-ranking service that learns from clicks.", version="1", redirect_slashes=False,
         )  # fmt: skip
-        for method, path, endpoint in ROUTES:
-            self.add(method, path, endpoint)
+        for route in ROUTES:
+            self.add(route)
         self.pages.add_exception_handler(HTTPException, _routing_error)
+        self.pages.add_exception_handler(Exception, _fault)
         self.pages.openapi = lambda: document(self.pages)  # type: ignore[method-assign]
+        service.refreshers.append(keys.refresh)
 
-    def add(self, method: str, path: str, endpoint: Endpoint) -> None:
+    def add(self, route: Route) -> None:
         """Let an endpoint answer an address."""
 
         async def handle(request: HttpRequest) -> Response:
             answer, media_type, body = await self._answer(
-                endpoint, dict(request.scope["headers"]), dict(request.path_params), dict(request.query_params),
+                route, dict(request.scope["headers"]), dict(request.path_params), dict(request.query_params),
                 request.receive,
             )  # fmt: skip
-            headers = {name.decode(): value.decode() for name, value in answer.headers}
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in answer.headers}
             return Response(body, answer.status, headers | {"content-type": media_type})
 
-        self.pages.add_api_route(path, handle, methods=[method], name=endpoint.__name__, **describe(endpoint))
+        name = route.endpoint.__name__
+        self.pages.add_api_route(route.path, handle, methods=[route.method], name=name, **describe(route))
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
@@ -83,27 +70,45 @@ class Application:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """One request."""
-        if scope["type"] == "http" and scope["method"] == "POST":
-            for pattern, name, endpoint in HOT:
+        if scope["type"] != "http":
+            await self.pages(scope, receive, send)
+            return
+        if self._answering >= self.service.limits.concurrent and scope["path"] != PROBE:
+            answer = error_answer(BUSY)
+            self.metrics.answered("busy", answer.status, 0.0)
+            await _send(send, answer, *answer.encoded(False))
+            return
+        self._answering += 1
+        try:
+            await self._respond(scope, receive, send)
+        finally:
+            self._answering -= 1
+
+    async def _respond(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "POST":
+            for pattern, route in self._hot:
                 match = pattern.fullmatch(scope["path"])
                 if match:
-                    path = {name: match[1]} if name else {}
-                    answer, media_type, body = await self._answer(endpoint, dict(scope["headers"]), path, {}, receive)
-                    await _send(send, answer, media_type, body)
+                    answer = await self._answer(route, dict(scope["headers"]), match.groupdict(), {}, receive)
+                    await _send(send, *answer)
                     return
-        await self.pages(scope, receive, send)
+        await self.pages(scope, receive, _guarded(send))
 
     async def _answer(
-        self, endpoint: Endpoint, headers: dict[bytes, bytes], path: dict[str, str], query: dict[str, str], receive: Any
+        self, route: Route, headers: dict[bytes, bytes], path: dict[str, str], query: dict[str, str], receive: Any
     ) -> tuple[Answer, str, bytes]:
         began = time.perf_counter()
         call = Call(self.service, self.keys, self.metrics, headers, path, query, b"")
         try:
-            call = call._replace(body=await read_body(receive, headers, self.service.limits.body_bytes))
-            answer = await endpoint(call)
+            if route.scope is not None:
+                # Before the body: who may not ask is not listened to.
+                self.keys.authorize(headers, route.scope)
+            if route.method == "POST":
+                call = call._replace(body=await read_body(receive, headers, self.service.limits))
+            answer = await route.endpoint(call)
         except Exception as error:
             answer = error_answer(error)
-        self.metrics.answered(endpoint.__name__, answer.status, time.perf_counter() - began)
+        self.metrics.answered(route.endpoint.__name__, answer.status, time.perf_counter() - began)
         return answer, *answer.encoded(call.speaks_msgpack)
 
 
@@ -111,10 +116,24 @@ async def _send(send: Any, answer: Answer, media_type: str, body: bytes) -> None
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", str(len(body)).encode()),
+        *GUARDS,
         *answer.headers,
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _guarded(send: Any) -> Any:
+    """Adds to every answer the headers that it does not set itself."""
+
+    async def guarded(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            told = message.get("headers", ())
+            own = GUARDED & {name.lower() for name, _ in told}
+            message = message | {"headers": [*told, *(guard for guard in GUARDS if guard[0] not in own)]}
+        await send(message)
+
+    return guarded
 
 
 async def _routing_error(_: HttpRequest, error: Any) -> Response:
@@ -127,6 +146,11 @@ async def _routing_error(_: HttpRequest, error: Any) -> Response:
     answer = error_answer(RequestError(error.status_code, code, message))
     headers = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
     return Response(answer.encoded(False)[1], error.status_code, headers, "application/json")
+
+
+async def _fault(_: HttpRequest, error: Exception) -> Response:
+    answer = error_answer(error)
+    return Response(answer.encoded(False)[1], answer.status, media_type="application/json")
 
 
 def create_app(service: Service, keys: Keyring | None = None) -> Application:

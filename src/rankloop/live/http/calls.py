@@ -1,4 +1,4 @@
-"""From HTTP to a call and back: read the body within its limit, decode it, answer in the same format, and turn every
+"""From HTTP to a call and back: read the body within its limits, decode it, answer in the same format, and turn every
 error into one JSON shape: `{"error": {"code": …, "message": …}}`."""
 
 import asyncio
@@ -12,16 +12,29 @@ from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.keys import Keyring
+from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 
 log = logging.getLogger("rankloop.http")
 
 MSGPACK = "application/msgpack"
 JSON = "application/json"
-BODY_SECONDS = 30.0
+MESSAGE_LENGTH = 1_000
+"""Of an error's sentence, at most: it quotes what was sent, and that can be megabytes."""
 
 T = TypeVar("T")
 Receive = Callable[[], Awaitable[Any]]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+GUARDS: Headers = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+"""On every answer: it is for whoever asked, now, and it is what its media type says."""
+HEADERS: dict[int, Headers] = {
+    401: ((b"www-authenticate", b"Bearer"),),
+    408: ((b"connection", b"close"),),
+    413: ((b"connection", b"close"),),
+    429: ((b"retry-after", b"1"),),
+    503: ((b"retry-after", b"1"),),
+}
 
 _json_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 _msgpack_decoders: dict[Any, msgspec.msgpack.Decoder[Any]] = {}
@@ -30,7 +43,7 @@ _to_msgpack = msgspec.msgpack.Encoder().encode
 
 
 class Call(NamedTuple):
-    """One request, as an endpoint sees it."""
+    """One request, as an endpoint sees it: let in already, for the scope of its address."""
 
     service: Service
     keys: Keyring
@@ -40,18 +53,23 @@ class Call(NamedTuple):
     query: dict[str, str]
     body: bytes
 
-    def authorize(self, scope: str) -> str:
-        """Refuse unless the key may do this; the key's name."""
-        return self.keys.authorize(self.headers.get(b"authorization", b"").decode("latin-1"), scope)
+    def allows(self, scope: str) -> bool:
+        """Whether the key may do more than its address asks for."""
+        return self.keys.allows(self.headers, scope)
 
-    def decode(self, type: type[T]) -> T:
+    def decode(self, type: Any) -> Any:
         """The body as what it should be. An empty body stands for an empty object."""
+        media_type = _media_type(self.headers)
         try:
-            if self.speaks_msgpack:
-                decoder = _msgpack_decoders.setdefault(type, msgspec.msgpack.Decoder(type))
-                return decoder.decode(self.body or b"\x80")
+            if media_type == MSGPACK:
+                packed = _msgpack_decoders.setdefault(type, msgspec.msgpack.Decoder(type))
+                return packed.decode(self.body or b"\x80")
+            if media_type != JSON:
+                raise RequestError(
+                    415, "unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}"
+                )
             return _json_decoders.setdefault(type, msgspec.json.Decoder(type)).decode(self.body or b"{}")
-        except (msgspec.ValidationError, RankloopError) as error:
+        except msgspec.ValidationError as error:
             raise RequestError(422, "invalid_request", str(error)) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RequestError(400, "malformed_body", f"the body cannot be read: {error}") from None
@@ -59,13 +77,35 @@ class Call(NamedTuple):
     @property
     def speaks_msgpack(self) -> bool:
         """Whether the body is MessagePack; the answer then is, too."""
-        return self.headers.get(b"content-type", b"").startswith(b"application/msgpack")
+        return _media_type(self.headers) == MSGPACK
 
-    def whole_number(self, name: str, text: str) -> int:
+    def whole_number(self, name: str, *, default: int | None = None, at_least: int = 0, at_most: int = 2**53) -> int:
         """A number in the address."""
-        if not text.isascii() or not text.isdigit() or len(text) > 18:
-            raise RequestError(422, "invalid_request", f"{name} must be a whole number; got {text[:40]!r}")
+        text = self.path.get(name, self.query.get(name))
+        if text is None and default is not None:
+            return default
+        if text is None:
+            raise RequestError(422, "invalid_request", f"{name} is missing; send ?{name}=… with a whole number")
+        if not (text.isascii() and text.isdigit() and len(text) <= 16 and at_least <= int(text) <= at_most):
+            raise RequestError(
+                422, "invalid_request", f"{name} must be a whole number from {at_least} to {at_most}; got {text[:40]!r}"
+            )
         return int(text)
+
+    def flag(self, name: str) -> bool:
+        """A yes or no in the address."""
+        text = self.query.get(name, "false")
+        if text not in ("true", "false"):
+            raise RequestError(422, "invalid_request", f"{name} must be true or false; got {text[:40]!r}")
+        return text == "true"
+
+
+def _media_type(headers: dict[bytes, bytes]) -> str:
+    told = headers.get(b"content-type", b"application/json")
+    if told == b"application/json":
+        return JSON
+    media_type = told.partition(b";")[0].strip().lower().decode("latin-1")
+    return {"application/x-msgpack": MSGPACK, "application/vnd.msgpack": MSGPACK}.get(media_type, media_type)
 
 
 class Answer(NamedTuple):
@@ -74,7 +114,7 @@ class Answer(NamedTuple):
     status: int
     content: Any
     type: str | None = None
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: Headers = ()
 
     def encoded(self, call_speaks_msgpack: bool) -> tuple[str, bytes]:
         """(media type, body)."""
@@ -88,13 +128,20 @@ class Answer(NamedTuple):
 Endpoint = Callable[[Call], Awaitable[Answer]]
 
 
+def attachment(name: str) -> Headers:
+    """Headers that make a browser save the answer under a name (of letters, digits, dots, dashes, underscores)."""
+    return ((b"content-disposition", f'attachment; filename="{name}"'.encode("ascii")),)
+
+
 def error_answer(error: Exception) -> Answer:
     """What to tell about an error: ours as they are, anything else as a fault of ours."""
     match error:
         case RequestError():
             return _error(error.status, error.code, str(error))
         case StoreError():
-            return _error(503, "store_unavailable", str(error), ((b"retry-after", b"1"),))
+            # Where the store lies, and what it said, is for the operator.
+            log.warning("the store is unavailable: %s", error)
+            return _error(503, "store_unavailable", "the store cannot be used at the moment; nothing was changed")
         case RankloopError():
             return _error(422, "invalid_request", str(error))
         case _:
@@ -102,40 +149,49 @@ def error_answer(error: Exception) -> Answer:
             return _error(500, "internal", "something went wrong on our side; the service's log has the details")
 
 
-def _error(status: int, code: str, message: str, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
-    return Answer(status, {"error": {"code": code, "message": message}}, headers=headers)
+def _error(status: int, code: str, message: str) -> Answer:
+    if len(message) > MESSAGE_LENGTH:
+        message = message[:MESSAGE_LENGTH] + " …"
+    return Answer(status, {"error": {"code": code, "message": message}}, headers=HEADERS.get(status, ()))
 
 
-async def read_body(receive: Receive, headers: dict[bytes, bytes], limit: int) -> bytes:
+async def read_body(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -> bytes:
     """The whole body, unless it is larger than allowed or takes too long."""
     declared = headers.get(b"content-length", b"0")
-    if declared.isdigit() and int(declared) > limit:
-        raise RequestError(413, "body_too_large", f"a body may have {limit:,} bytes; got {int(declared):,}")
+    if len(declared) > 18 or (declared.isdigit() and int(declared) > limits.body_bytes):
+        raise _too_large(limits)
+    message = await _within(limits, receive())
+    if message["type"] == "http.request" and not message.get("more_body"):
+        # What nearly always happens: the body came in one piece.
+        body: bytes = message.get("body", b"")
+        if len(body) > limits.body_bytes:
+            raise _too_large(limits)
+        return body
+    return await _within(limits, _rest(message, receive, limits))
+
+
+async def _within(limits: Limits, arriving: Awaitable[T]) -> T:
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            return await _read(receive, limit)
+        async with asyncio.timeout(limits.body_seconds):
+            return await arriving
     except TimeoutError:
-        raise RequestError(408, "body_too_slow", f"the body did not arrive within {BODY_SECONDS:g} s") from None
+        raise RequestError(408, "body_too_slow", f"the body did not arrive within {limits.body_seconds:g} s") from None
 
 
-async def _read(receive: Receive, limit: int) -> bytes:
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return _within(body, limit)
-    parts, size = [body], len(body)
-    while message.get("more_body"):
-        message = await receive()
+async def _rest(message: Any, receive: Receive, limits: Limits) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
         if message["type"] == "http.disconnect":
             raise RequestError(400, "malformed_body", "the connection ended before the body did")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
-        if size > limit:
-            raise RequestError(413, "body_too_large", f"a body may have {limit:,} bytes")
-    return b"".join(parts)
+        if size > limits.body_bytes:
+            raise _too_large(limits)
+        if not message.get("more_body"):
+            return b"".join(parts)
+        message = await receive()
 
 
-def _within(body: bytes, limit: int) -> bytes:
-    if len(body) > limit:
-        raise RequestError(413, "body_too_large", f"a body may have {limit:,} bytes; got {len(body):,}")
-    return body
+def _too_large(limits: Limits) -> RequestError:
+    return RequestError(413, "body_too_large", f"a body may have {limits.body_bytes:,} bytes; this one has more")

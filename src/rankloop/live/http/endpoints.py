@@ -1,24 +1,22 @@
-"""What each address does. An endpoint takes a call and gives an answer; routing and encoding are elsewhere."""
+"""What each address does. An endpoint takes a call and gives an answer; routing, keys and encoding are elsewhere."""
 
 import asyncio
 from typing import Any
 
 from rankloop.live import models
-from rankloop.live.errors import RequestError
-from rankloop.live.http.calls import Answer, Call
+from rankloop.live.http.calls import Answer, Call, attachment
+from rankloop.live.registry import LiveModel
 from rankloop.live.requests import ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.settings import ModelSettings
 
 
 async def rank(call: Call) -> Answer:
     """Rank candidates: the page that comes back is the one to show."""
-    call.authorize("rank")
     return Answer(200, await call.service.rank(call.path["model"], call.decode(RankBody)))
 
 
 async def clicks(call: Call) -> Answer:
     """Report what was clicked: one report, or many as `{"reports": [...]}`."""
-    call.authorize("click")
     body = call.decode(ClicksBody)
     results = await call.service.click(body.all())
     return Answer(200, results[0] if body.reports is None else {"results": results})
@@ -26,16 +24,14 @@ async def clicks(call: Call) -> Answer:
 
 async def close(call: Call) -> Answer:
     """End an impression: nothing more will come, so the model learns from it now."""
-    call.authorize("click")
     return Answer(200, await call.service.close(call.path["impression"], wait=call.decode(CloseBody).wait))
 
 
 async def create_model(call: Call) -> Answer:
     """Make a model; `?dry_run=true` only reports where it would begin and how much it would explore."""
-    call.authorize("admin")
     settings = call.decode(ModelSettings)
-    if call.query.get("dry_run", "false").lower() in ("true", "1"):
-        return Answer(200, {"start": models.starting_report(settings)})
+    if call.flag("dry_run"):
+        return Answer(200, {"start": await models.starting_report(call.service, settings)})
     report = await models.create_model(call.service, settings)
     model = call.service.registry.get(settings.name)
     return Answer(201, models.describe(call.service, model) | {"start": report})
@@ -43,20 +39,22 @@ async def create_model(call: Call) -> Answer:
 
 async def list_models(call: Call) -> Answer:
     """All models."""
-    call.authorize("admin")
     found = call.service.registry.all()
-    return Answer(200, {"models": [models.describe(call.service, model) for model in found]})
+    return Answer(200, {"models": await asyncio.to_thread(_describe, call, found)})
+
+
+def _describe(call: Call, found: list[LiveModel]) -> list[dict[str, Any]]:
+    return [models.describe(call.service, model) for model in found]
 
 
 async def inspect_model(call: Call) -> Answer:
     """One model: settings, weights, what became of its impressions."""
-    call.authorize("admin")
-    return Answer(200, models.describe(call.service, call.service.registry.get(call.path["model"])))
+    model = call.service.registry.get(call.path["model"])
+    return Answer(200, (await asyncio.to_thread(_describe, call, [model]))[0])
 
 
 async def delete_model(call: Call) -> Answer:
     """Forget a model."""
-    call.authorize("admin")
     await models.delete_model(call.service, call.service.registry.get(call.path["model"]))
     return Answer(200, {"deleted": call.path["model"]})
 
@@ -65,7 +63,6 @@ def act(action: str) -> Any:
     """The endpoint that pauses, resumes or freezes a model."""
 
     async def endpoint(call: Call) -> Answer:
-        call.authorize("admin")
         model = call.service.registry.get(call.path["model"])
         return Answer(200, await models.act(call.service, model, action))
 
@@ -84,7 +81,6 @@ _ACTION_DOCS = {
 
 async def list_snapshots(call: Call) -> Answer:
     """The states of a model that are kept."""
-    call.authorize("admin")
     model = call.service.registry.get(call.path["model"])
     kept = await asyncio.to_thread(call.service.store.snapshots, model.id)
     rows = [{"version": s.version, "offset": s.offset, "at": s.at} for s in kept]
@@ -92,26 +88,22 @@ async def list_snapshots(call: Call) -> Answer:
 
 
 async def snapshot(call: Call) -> Answer:
-    """One state: its weights and everything else that the future depends on."""
-    call.authorize("admin")
+    """One state, as a file to keep: settings, weights, and everything else that the future depends on."""
     model = call.service.registry.get(call.path["model"])
-    version = call.whole_number("version", call.path["version"])
-    return Answer(200, await models.snapshot_document(call.service, model, version))
+    version = call.whole_number("version")
+    document = await models.snapshot_document(call.service, model, version)
+    return Answer(200, document, headers=attachment(f"{model.settings.name}-{version}.snapshot.json"))
 
 
 async def compare(call: Call) -> Answer:
     """Two states side by side: `?from=…&to=…`."""
-    call.authorize("admin")
     model = call.service.registry.get(call.path["model"])
-    if not {"from", "to"} <= set(call.query):
-        raise RequestError(422, "invalid_request", "say which versions to compare: ?from=0&to=17")
-    ends = [call.whole_number(name, call.query[name]) for name in ("from", "to")]
-    return Answer(200, await models.compare(call.service, model, *ends))
+    before, after = call.whole_number("from"), call.whole_number("to")
+    return Answer(200, await models.compare(call.service, model, before, after))
 
 
 async def roll_back(call: Call) -> Answer:
     """Return to a kept state; learning goes on from there."""
-    call.authorize("admin")
     model = call.service.registry.get(call.path["model"])
     return Answer(200, await models.roll_back(call.service, model, call.decode(RollBackBody).version))
 
@@ -122,8 +114,13 @@ async def healthz(call: Call) -> Answer:
 
 
 async def readyz(call: Call) -> Answer:
-    """The service can rank and learn: 503 if the store or the learner is down (ranking goes on all the same)."""
+    """The service can rank and learn: 503 if the store or the learner is down (ranking goes on all the same).
+
+    Everybody may ask which part is in trouble; what exactly is wrong is told to a key with the scope `admin`.
+    """
     trouble = await asyncio.to_thread(call.service.trouble)
+    if not call.allows("admin"):
+        trouble = [sentence.partition(":")[0] for sentence in trouble]
     return Answer(503 if trouble else 200, {"status": "degraded" if trouble else "ok", "trouble": trouble})
 
 

@@ -7,7 +7,8 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from rankloop.live.http.calls import JSON, MSGPACK, Endpoint
+from rankloop.live.http.calls import JSON, MSGPACK
+from rankloop.live.http.routes import Route
 from rankloop.live.requests import ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.service import Clicked, Ranked
 from rankloop.live.settings import ModelSettings
@@ -49,10 +50,10 @@ ERROR = {
 }
 
 
-def describe(endpoint: Endpoint) -> dict[str, Any]:
-    """What FastAPI should say about an endpoint."""
-    name = endpoint.__name__
-    told = inspect.getdoc(endpoint) or ""
+def describe(route: Route) -> dict[str, Any]:
+    """What FastAPI should say about an address."""
+    name = route.endpoint.__name__
+    told = inspect.getdoc(route.endpoint) or ""
     success = 201 if name == "create_model" else 200
     answer: dict[str, Any] = {"description": "Done."}
     if name == "metrics":

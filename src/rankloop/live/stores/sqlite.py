@@ -7,6 +7,7 @@ copying, are done by a thread of their own.
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.resources import files
@@ -54,7 +55,7 @@ class SQLiteStore:
             raise StoreError(f"{self.path.parent} is not a folder; make it first, or give another path")
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=WAIT_MS / 1000)
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         self._connections.append(connection)
         return connection
@@ -326,7 +327,7 @@ class _Checkpointer:
         self._thread.start()
 
     def consider(self, written: int) -> None:
-        """Called after each commit, with the bytes it wrote: is it time? (The file's size does not tell: it is reused.)"""
+        """Called after each commit, with the bytes it wrote: is it time? (The file's size hides it: it is reused.)"""
         self._written += written
         if self._written > CHECKPOINT_BYTES:
             self._written = 0
@@ -350,6 +351,19 @@ class _Checkpointer:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 with self._store._lock:
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Turn on the write-ahead log. SQLite does not wait here for somebody who is doing the same, so we do."""
+    until = time.monotonic() + WAIT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 @contextmanager
