@@ -18,6 +18,8 @@ from rankloop.live.stores import open_store
 from rankloop.terminal import err
 
 SWITCH_SECONDS = 0.0005
+KEEP_ALIVE_SECONDS = 75
+"""Longer than the proxies and clients in front of it usually keep theirs: who hangs up first never loses a request."""
 
 
 def serve(
@@ -46,7 +48,7 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
         app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=10, h11_max_incomplete_event_size=64 << 10,
+        timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS, h11_max_incomplete_event_size=64 << 10,
     )  # fmt: skip
     uvicorn.Server(config).run()
 

@@ -70,6 +70,7 @@ class _Connection(asyncio.Protocol):
         self._pool.release(self)
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._pool.forget(self)
         if self._done is not None:
             self._done(b"000", b"")
 
@@ -78,7 +79,7 @@ class _Pool:
     """Requests wait here for a free connection; the wait is part of their latency."""
 
     def __init__(self) -> None:
-        self._free: list[_Connection] = []
+        self._free: deque[_Connection] = deque()
         self._waiting: deque[tuple[bytes, Any]] = deque()
 
     async def open(self, host: str, port: int) -> None:
@@ -89,7 +90,7 @@ class _Pool:
 
     def send(self, request: bytes, done: Any) -> None:
         if self._free:
-            self._free.pop().send(request, done)
+            self._free.popleft().send(request, done)
         else:
             self._waiting.append((request, done))
 
@@ -98,6 +99,11 @@ class _Pool:
             connection.send(*self._waiting.popleft())
         else:
             self._free.append(connection)
+
+    def forget(self, connection: _Connection) -> None:
+        """The service hung up."""
+        if connection in self._free:
+            self._free.remove(connection)
 
 
 def post(path: str, body: bytes) -> bytes:

@@ -60,7 +60,9 @@ class Service(NamedTuple):
 
     def post(self, path: str, body: Any) -> Any:
         """A JSON answer to a JSON question."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode())
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
