@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench browser clean
+.PHONY: help run demo test test-crash lint bench bench-live components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -25,14 +25,23 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 run: $(VENV)/.installed            ## the main job: six learners, two users, a table and a picture
 	@$(BIN)/rankloop run
 
-browser:
-	@command -v chromium >/dev/null || { \
-	  echo "installing chromium for the browser tests (once)"; \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null 2>&1 || \
-	  echo "chromium could not be installed (that takes root and apt): the browser tests will be skipped"; }
+# What tests need beyond Python: a browser, a PostgreSQL server, and a look at system calls. From Debian, where allowed.
+components:
+	@$(call debian,chromium,command -v chromium)
+	@$(call debian,postgresql,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb)
+	@$(call debian,strace,command -v strace)
 
-test: $(VENV)/.installed-dev browser       ## every test, proofs and documentation included
+define debian
+{ $(2); } >/dev/null 2>&1 || { echo "installing $(1) for the tests (once)"; \
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1); } >/dev/null 2>&1 || \
+  echo "$(1) could not be installed (that takes root and apt): the tests that need it will be skipped"; }
+endef
+
+test: $(VENV)/.installed-dev components    ## every test, proofs and documentation included
 	@$(BIN)/python -m pytest
+
+test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service per store, and nothing lost
+	@$(BIN)/python -m pytest -m crash
 
 lint: $(VENV)/.installed-dev       ## ruff and mypy
 	@$(BIN)/ruff check .
@@ -41,6 +50,12 @@ lint: $(VENV)/.installed-dev       ## ruff and mypy
 
 bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in one run
 	@$(BIN)/rankloop bench --out docs/benchmarks.md
+
+bench-live: $(VENV)/.installed-dev components  ## the live service under load, on a log that grows, and for ten minutes
+	@$(BIN)/python -m rankloop.live.bench --out docs/live-benchmarks.md
+
+demo: $(VENV)/.installed           ## a search that learns while you click
+	@$(BIN)/rankloop demo
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build
