@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop.live.events import Clicks, Closing, Event, Kind, encode
-from rankloop.live.stores.contract import Open, Store, Tally, Transaction
+from rankloop.live.stores.contract import SPANS, Open, Store, Tally, Transaction
 
 MINUTE = 60_000
 BATCH = 512
@@ -183,7 +183,7 @@ class _Settling:
             list(self.opened.values()),
             [self.open[key] for key in self.clicked if key in self.open],
             self.closed,
-            [Tally(*key, int(shown), *sums) for key, (shown, *sums) in self.tallies.items()],
+            self._all_tallies(),
         )
 
     def _settle(self, entry: Entry) -> Any:
@@ -254,6 +254,16 @@ class _Settling:
             sums[1] += value
             sums[2] += value * value
             sums[3] += row.displacement if rank == 0 else 0.0
+
+    def _all_tallies(self) -> list[Tally]:
+        """Every span of time gets its own sums, so that nobody ever has to add up minutes to see a year."""
+        spans: dict[tuple[int, int, int, int, int], list[float]] = {}
+        for (model, minute, group, rank), sums in self.tallies.items():
+            for span in SPANS:
+                total = spans.setdefault((model, span, minute - minute % span, group, rank), [0, 0.0, 0.0, 0.0])
+                for place, value in enumerate(sums):
+                    total[place] += value
+        return [Tally(*key, int(shown), *sums) for key, (shown, *sums) in spans.items()]
 
 
 def merge_clicks(before: Any, ranks: Iterable[int], values: Iterable[float]) -> tuple[Any, Fate]:

@@ -92,7 +92,7 @@ def test_a_transaction_that_fails_leaves_nothing(store):
     def fail():
         with store.transaction() as transaction:
             transaction.create_model("shop", b"", 0)
-            transaction.write([event(1)], [waiting(0)], [], [], [Tally(1, 0, 0, 0, 1, 1.0, 1.0, 0.0)])
+            transaction.write([event(1)], [waiting(0)], [], [], [Tally(1, 1, 0, 0, 0, 1, 1.0, 1.0, 0.0)])
             transaction.save_snapshot(Snapshot(1, 0, 1, 0, b"x"), -1)
             raise ZeroDivisionError
 
@@ -191,13 +191,27 @@ def test_an_impression_cannot_be_opened_twice(store):
 
 
 def test_tallies_add_up_exactly(store):
-    row = Tally(1, 10, 0, 1, 1, 0.1, 0.01, 0.3)
-    write(store, tallies=[row, row._replace(rank=0), row._replace(minute=9), row._replace(model=2)])
+    row = Tally(1, 1, 10, 0, 1, 1, 0.1, 0.01, 0.3)
+    write(
+        store, tallies=[row, row._replace(rank=0), row._replace(minute=9), row._replace(model=2), row._replace(span=60)]
+    )
     write(store, tallies=[row])
     write(store, tallies=[row])
-    added = Tally(1, 10, 0, 1, 3, 0.1 + 0.1 + 0.1, 0.01 + 0.01 + 0.01, 0.3 + 0.3 + 0.3)
+    added = Tally(1, 1, 10, 0, 1, 3, 0.1 + 0.1 + 0.1, 0.01 + 0.01 + 0.01, 0.3 + 0.3 + 0.3)
     assert store.tallies(1) == [row._replace(minute=9), row._replace(rank=0), added]
     assert store.tallies(1, since_minute=10) == [row._replace(rank=0), added]
+    assert store.tallies(1, span=60) == [row._replace(span=60)]
+    assert store.tallies(1, rank=0) == [row._replace(rank=0)]
+
+
+def test_the_newest_pages_are_found_first(store):
+    write(store, opened=[waiting(number)._replace(at=100 + number) for number in range(5)])
+    assert [row.number for row in store.newest_open(1, 2)] == [4, 3]
+    write(
+        store, [event(place, kind=(Kind.SHOWN, Kind.CLOSED)[place % 2], model=1 + place // 8) for place in range(1, 10)]
+    )
+    assert [found.offset for found in store.newest_closings(1, 3)] == [7, 5, 3]
+    assert store.newest_closings(3, 3) == []
 
 
 # Models
@@ -397,7 +411,7 @@ def filled(store):
         store,
         [event(1, kind=Kind.CREATED), event(2, number=1, client=b"me"), event(3, number=2)],
         [waiting(1, shown=2), waiting(2, shown=3)],
-        tallies=[Tally(1, 4, 0, rank, 1, 0.1, 1 / 3, 1e-300) for rank in (2, 0, 1)],
+        tallies=[Tally(1, 1, 4, 0, rank, 1, 0.1, 1 / 3, 1e-300) for rank in (2, 0, 1)],
     )
     save(store, Snapshot(1, 0, 1, 5, BODY), -1)
     for name in ("b", "B", "ä"):

@@ -113,13 +113,15 @@ def test_tallies_are_exact(store):
     settled(store, close(0, at=3 * MINUTE), close(1, at=3 * MINUTE))
     settled(store, close(2, at=4 * MINUTE - 1))
     assert store.tallies(1) == [
-        Tally(1, 3, 0, 0, 2, 2.5, 1.5**2 + 1, 0.75),
-        Tally(1, 3, 0, 1, 2, 2.0, 2.0, 0.0),
-        Tally(1, 3, 0, 2, 2, 0.5, 0.25, 0.0),
-        Tally(1, 3, 1, 0, 1, 0.0, 0.0, 0.0),
-        Tally(1, 3, 1, 1, 1, 0.0, 0.0, 0.0),
-        Tally(1, 3, 1, 2, 1, 0.0, 0.0, 0.0),
+        Tally(1, 1, 3, 0, 0, 2, 2.5, 1.5**2 + 1, 0.75),
+        Tally(1, 1, 3, 0, 1, 2, 2.0, 2.0, 0.0),
+        Tally(1, 1, 3, 0, 2, 2, 0.5, 0.25, 0.0),
+        Tally(1, 1, 3, 1, 0, 1, 0.0, 0.0, 0.0),
+        Tally(1, 1, 3, 1, 1, 1, 0.0, 0.0, 0.0),
+        Tally(1, 1, 3, 1, 2, 1, 0.0, 0.0, 0.0),
     ]
+    for span in (60, 1440):
+        assert store.tallies(1, span=span) == [row._replace(span=span, minute=0) for row in store.tallies(1)]
 
 
 def test_what_people_decide_has_a_place_too(store):
@@ -217,7 +219,7 @@ def test_every_sequence_of_shows_clicks_and_closes_means_what_a_literal_reading_
         }
     assert [event.kind for event in store.events(begin - 1, 1000)] == literal.kinds
     assert [event.offset for event in store.events(begin - 1, 1000)] == list(range(begin, literal.offset))
-    assert {tally[1:4]: list(tally[4:]) for tally in store.tallies(model)} == {
+    assert {tally[2:5]: list(tally[5:]) for tally in store.tallies(model)} == {
         key: sums.tolist() for key, sums in literal.tallies.items()
     }
     assert store.open_count(model) == len(literal.open)

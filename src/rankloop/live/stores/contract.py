@@ -16,7 +16,7 @@ TABLES = {
     "models": "id",
     "events": "position",
     "open_impressions": "model, number",
-    "tallies": "model, minute, grp, rank",
+    "tallies": "model, span, minute, grp, rank",
     "snapshots": "model, version",
     "api_keys": "name",
     "secrets": "id",
@@ -28,7 +28,7 @@ def key_columns(table: str) -> str:
     """A table's key, as SQL; refuses what is not a table of the log.
 
     >>> key_columns("tallies")
-    'model, minute, grp, rank'
+    'model, span, minute, grp, rank'
     """
     if table not in TABLES:
         raise SettingsError(f"there is no table {table!r} in a log; its tables are {', '.join(TABLES)}")
@@ -56,11 +56,18 @@ class Open(NamedTuple):
     clicks: bytes
 
 
+SPANS = (1, 60, 1440)
+"""Minutes that a tally adds up over: a minute, an hour and a day, so that a year can be read as quickly as an hour."""
+
+
 class Tally(NamedTuple):
-    """What closed impressions add up to: per model, minute, group and rank; rank 0 is the page as a whole."""
+    """What closed impressions add up to: per model, span of time, group and rank; rank 0 is the page as a whole."""
 
     model: int
+    span: int
+    """Its length in minutes, one of `SPANS`."""
     minute: int
+    """Its first minute since 1970; spans begin at whole hours and days of UTC."""
     group: int
     rank: int
     shown: int
@@ -165,8 +172,14 @@ class Store(Protocol):
     def open_count(self, model: int) -> int:
         """How many impressions wait for clicks."""
 
-    def tallies(self, model: int, since_minute: int = 0) -> list[Tally]:
-        """What closed impressions add up to."""
+    def newest_open(self, model: int, limit: int) -> list[Open]:
+        """Open impressions, the newest first."""
+
+    def newest_closings(self, model: int, limit: int) -> list[Event]:
+        """Closings of a model's impressions, the newest first."""
+
+    def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
+        """What closed impressions add up to, in spans of so many minutes that begin at `since_minute` or later."""
 
     def reserve(self, model: int, count: int) -> int:
         """The first of `count` impression numbers that nobody else gets."""

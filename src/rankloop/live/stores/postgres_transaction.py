@@ -33,9 +33,9 @@ WHERE o.model = gone.model AND o.number = gone.number
 """
 TALLIES = """
 INSERT INTO tallies AS t
-SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
+SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[],
                      %b::float8[], %b::float8[], %b::float8[])
-ON CONFLICT (model, minute, grp, rank) DO UPDATE SET
+ON CONFLICT (model, span, minute, grp, rank) DO UPDATE SET
   shown = t.shown + excluded.shown, clicks = t.clicks + excluded.clicks,
   squares = t.squares + excluded.squares, displacement = t.displacement + excluded.displacement
 """

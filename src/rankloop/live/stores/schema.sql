@@ -10,14 +10,17 @@ CREATE TABLE events (
   position INTEGER PRIMARY KEY, model INTEGER NOT NULL, kind INTEGER NOT NULL, number INTEGER NOT NULL,
   at INTEGER NOT NULL, client BLOB NOT NULL, body BLOB NOT NULL
 ) STRICT;
+-- A model's newest closings are found without reading what lies between them: 4 is Kind.CLOSED.
+CREATE INDEX closings ON events (model, position) WHERE kind = 4;
 CREATE TABLE open_impressions (
   model INTEGER NOT NULL, number INTEGER NOT NULL, shown INTEGER NOT NULL, at INTEGER NOT NULL, grp INTEGER NOT NULL,
   displacement REAL NOT NULL, clicks BLOB NOT NULL, PRIMARY KEY (model, number)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX open_by_time ON open_impressions (model, at);
 CREATE TABLE tallies (
-  model INTEGER NOT NULL, minute INTEGER NOT NULL, grp INTEGER NOT NULL, rank INTEGER NOT NULL, shown INTEGER NOT NULL,
-  clicks REAL NOT NULL, squares REAL NOT NULL, displacement REAL NOT NULL, PRIMARY KEY (model, minute, grp, rank)
+  model INTEGER NOT NULL, span INTEGER NOT NULL, minute INTEGER NOT NULL, grp INTEGER NOT NULL, rank INTEGER NOT NULL,
+  shown INTEGER NOT NULL, clicks REAL NOT NULL, squares REAL NOT NULL, displacement REAL NOT NULL,
+  PRIMARY KEY (model, span, minute, grp, rank)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE snapshots (
   model INTEGER NOT NULL, version INTEGER NOT NULL, position INTEGER NOT NULL, at INTEGER NOT NULL,

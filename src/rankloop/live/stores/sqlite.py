@@ -154,10 +154,24 @@ class SQLiteStore:
         """How many impressions wait for clicks."""
         return int(self._rows("SELECT count(*) FROM open_impressions WHERE model = ?", [model])[0][0])
 
-    def tallies(self, model: int, since_minute: int = 0) -> list[Tally]:
+    def newest_open(self, model: int, limit: int) -> list[Open]:
+        """Open impressions, the newest first."""
+        sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? ORDER BY at DESC, number DESC LIMIT ?"
+        return [Open(*row) for row in self._rows(sql, [model, limit])]
+
+    def newest_closings(self, model: int, limit: int) -> list[Event]:
+        """Closings of a model's impressions, the newest first."""
+        where = f"model = ? AND kind = {int(Kind.CLOSED)}"
+        sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
+        return [Event(*row) for row in self._rows(sql, [model, limit])]
+
+    def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
         """What closed impressions add up to."""
-        sql = "SELECT * FROM tallies WHERE model = ? AND minute >= ? ORDER BY minute, grp, rank"
-        return [Tally(*row) for row in self._rows(sql, [model, since_minute])]
+        where, values = "model = ? AND span = ? AND minute >= ?", [model, span, since_minute]
+        if rank is not None:
+            where, values = f"{where} AND rank = ?", [*values, rank]
+        sql = f"SELECT * FROM tallies WHERE {where} ORDER BY minute, grp, rank"
+        return [Tally(*row) for row in self._rows(sql, values)]
 
     def reserve(self, model: int, count: int) -> int:
         """The first of `count` impression numbers that nobody else gets."""

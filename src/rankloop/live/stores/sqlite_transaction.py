@@ -10,7 +10,7 @@ OPEN = "SELECT model, number, shown, at, grp, displacement, clicks FROM open_imp
 ROW_BYTES = 200
 """What a row costs beside its body, in all tables and indexes."""
 TALLY = """
-INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
   shown = shown + excluded.shown, clicks = clicks + excluded.clicks,
   squares = squares + excluded.squares, displacement = displacement + excluded.displacement
 """
