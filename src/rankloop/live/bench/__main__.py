@@ -21,11 +21,16 @@ def main() -> None:
     """Everything, in order."""
     parser = argparse.ArgumentParser(prog="python -m rankloop.live.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--store", help="another store than a fresh SQLite file (an empty database): steady load only")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to see that it works")
     parser.add_argument("--soak", type=float, default=10.0, metavar="MINUTES")
     given = parser.parse_args()
     part = 0.1 if given.quick else 1.0
     wide, narrow = (load._replace(seconds=max(2.0, load.seconds * part)) for load in (WIDE, NARROW))
+    if given.store:
+        rows = steady(wide, narrow, given.store)
+        print(table(rows))
+        return
     rows = steady(wide, narrow)
     grown = growth(wide, narrow, int(50_000 * part), int(1_000_000 * part))
     soaked = soaking(narrow._replace(rate=300), given.soak * part)
@@ -44,10 +49,10 @@ def told(row: Measured) -> Measured:
     return row
 
 
-def steady(wide: Load, narrow: Load) -> list[Measured]:
+def steady(wide: Load, narrow: Load, store: str | None = None) -> list[Measured]:
     """Both shapes at their goals, then as far as they go."""
     rows = []
-    with folder() as place, serving(place / "log.db") as service:
+    with folder() as place, serving(store or place / "log.db") as service:
         rows.append(told(measure(service, "100 × 136, base64", wide)))
         rows.append(told(measure(service, "100 × 136, JSON numbers", wide._replace(as_json=True, rate=100))))
         rows.append(told(measure(service, "10 × 20, base64", narrow)))
@@ -92,9 +97,7 @@ def page(rows: list[Measured], grown: list[tuple[str, Measured, Measured]], soak
         f"Machine: {platform.processor() or platform.machine()}, {os.cpu_count()} cores,",
         f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}.",
         "",
-        "| candidates × features | asked for | answered | p50 | p95 | p99 | worst | fell back | not yet learned |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
-        *(_row(row) for row in rows),
+        table(rows),
         "",
         f"Rates climb until the p99 leaves {LATENCY:g} ms. *Fell back*: pages in the incoming order because the store",
         "was too slow. *Not yet learned*: closed pages not folded half a second after the last answer.",
@@ -111,6 +114,12 @@ def page(rows: list[Measured], grown: list[tuple[str, Measured, Measured]], soak
         "",
     ]
     return "\n".join(lines)
+
+
+def table(rows: list[Measured]) -> str:
+    """Steady loads as a Markdown table."""
+    head = "| candidates × features | asked for | answered | p50 | p95 | p99 | worst | fell back | not yet learned |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|", *(_row(row) for row in rows)])
 
 
 def _row(row: Measured) -> str:

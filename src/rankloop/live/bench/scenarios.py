@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from rankloop.live.bench.generator import Load, Result, run_load
+from rankloop.live.errors import StoreError
 from rankloop.live.events import Impression, encode
 from rankloop.live.fold import Fold
 from rankloop.live.log import Close, Show, settle
@@ -89,16 +90,23 @@ def serving(store: Path | str, port: int = 8791) -> Iterator[Service]:
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     service = Service(process, port)
     try:
-        for _ in range(600):
-            try:
-                service.get("/readyz")
-                break
-            except OSError:
-                time.sleep(0.1)
+        _wait(service)
         yield service
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _wait(service: Service) -> None:
+    for _ in range(600):
+        try:
+            service.get("/readyz")
+            return
+        except OSError:
+            if service.process.poll() is not None:
+                break
+            time.sleep(0.1)
+    raise StoreError(f"the service on port {service.port} did not become ready; is the port taken?")
 
 
 def settings(load: Load) -> dict[str, Any]:
