@@ -57,6 +57,8 @@ class Fold:
         self.fates: Counter[str] = Counter()
         self.clicks = 0.0
         self.moved = 0.0
+        self.explored = 0.0
+        """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
         window = settings.guards.influence_window
         self._recent = np.zeros(window, np.uint64)
         self._counts: Counter[int] = Counter()
@@ -93,6 +95,7 @@ class Fold:
             fate = self._learn(impression, shown.number, closing.clicks)
         if fate == "learned":
             self.version += 1
+            self.explored += impression.displacement
             self._remember(shown.client)
         return fate
 
@@ -206,6 +209,7 @@ class Fold:
                 "fates": dict(self.fates),
                 "clicks": self.clicks,
                 "moved": self.moved,
+                "explored": self.explored,
                 "recent": self._recent.tobytes(),
             }
         )
@@ -216,7 +220,7 @@ class Fold:
         self._restore_arrays(then)
         self.scaler.restore(then["scaling"])
         self.mode, self.version, self.offset = then["mode"], then["version"], offset
-        self.clicks, self.moved = then["clicks"], then["moved"]
+        self.clicks, self.moved, self.explored = then["clicks"], then["moved"], then["explored"]
         self.fates = Counter(then["fates"])
         self._recent = np.frombuffer(then["recent"], np.uint64).copy()
         used = self._recent[: min(len(self._recent), self.fates["learned"])]

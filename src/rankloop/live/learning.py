@@ -8,7 +8,7 @@ dies, ranking goes on with the last state.
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,9 @@ SNAPSHOT_SECONDS = 1.0
 LAG = 10_000
 """An idle model's snapshot is moved up the log when it is this many events behind, so that a restart is quick."""
 KEPT = 20
-"""How many of the newest snapshots are kept; beyond them, one per hour."""
+"""How many of the newest snapshots are kept; beyond them, ever fewer."""
+SPACING = 0.1
+"""How far apart older snapshots are kept, as a share of their age: a year's history is then some 150 of them."""
 
 
 class Learner:
@@ -87,11 +89,22 @@ class Learner:
                 # Ranking goes on with the last state; the log keeps what is to be learned.
                 if self.error is None:
                     log.warning("learning waits: %s", error)
-                self.error = str(error)
-                self._folds.clear()
-                self._position = 0
-                time.sleep(0.2)
+                self._begin_again(str(error))
+            except Exception as error:
+                if self.error is None:
+                    log.exception("learning failed; it begins again from the last snapshot")
+                # Perhaps another process does better.
+                for model in list(self._leases):
+                    self._let_go(model)
+                self._begin_again(f"learning failed and is tried again: {error!r}")
         self._end()
+
+    def _begin_again(self, error: str) -> None:
+        """Forget states that may hold half a batch; the newest snapshot and the log have all of it."""
+        self.error = error
+        self._folds.clear()
+        self._position = 0
+        time.sleep(0.2)
 
     def _end(self) -> None:
         try:
@@ -173,17 +186,26 @@ class Learner:
             self._thin(model)
 
     def _thin(self, model: int) -> None:
-        snapshots = self._store.snapshots(model)
-        if len(snapshots) > 2 * KEPT:
-            hours: set[int] = set()
-            doomed = []
-            for snapshot in snapshots[KEPT:]:
-                hour = snapshot.at // 3_600_000
-                if hour in hours:
-                    doomed.append(snapshot.version)
-                hours.add(hour)
-            if len(doomed) >= KEPT:
-                self._store.forget_snapshots(model, doomed)
+        doomed = superfluous(self._store.snapshots(model))
+        if len(doomed) >= KEPT:
+            self._store.forget_snapshots(model, doomed)
+
+
+def superfluous(snapshots: Sequence[Snapshot]) -> list[int]:
+    """Versions, of snapshots from newest to oldest, that history can do without.
+
+    The newest stay, and the oldest: where the model began. Between them a state stays if it is older than the next one
+    that stays by a share of its age, so the past is dense where people roll back to and never grows much.
+    """
+    doomed = []
+    newest, last = snapshots[0].at if snapshots else 0, 0
+    for place, snapshot in enumerate(snapshots):
+        spaced = last - snapshot.at >= SPACING * (newest - snapshot.at)
+        if place < KEPT or place == len(snapshots) - 1 or spaced:
+            last = snapshot.at
+        else:
+            doomed.append(snapshot.version)
+    return doomed
 
 
 def settings_of(model: StoredModel) -> ModelSettings:

@@ -13,6 +13,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.log import Control, settle
+from rankloop.live.policy import temperature
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
@@ -224,6 +225,17 @@ def describe(service: Service, model: LiveModel) -> dict[str, Any]:
         "offset": view.offset,
         "open": service.store.open_count(model.id),
         "fates": fates,
+        "exploration": _exploration(model, fold),
+    }
+
+
+def _exploration(model: LiveModel, fold: Fold | None) -> dict[str, float | None]:
+    """How strongly a model explores, and what that has meant so far: how far documents stood, on average over all
+    learned pages, from where the model's best order has them."""
+    learned = fold.fates["learned"] if fold else 0
+    return {
+        "temperature": temperature(model.settings.learner),
+        "mean_displacement": fold.explored / learned if fold and learned else None,
     }
 
 

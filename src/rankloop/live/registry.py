@@ -25,7 +25,7 @@ class LiveModel:
         self._view: View | None = None
         self._next = 0
         self._last = 0
-        self._reserving = asyncio.Lock()
+        self._reserving: asyncio.Task[None] | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
     @property
@@ -39,15 +39,33 @@ class LiveModel:
             raise StoreError(f"the state of model {self.settings.name!r} is still being loaded")
         return self._view
 
-    async def next_number(self) -> int:
-        """A number that no other impression of this model has."""
-        while self._next == self._last:
-            async with self._reserving:
-                if self._next == self._last:
-                    self._next = await asyncio.to_thread(self._store.reserve, self.id, BLOCK)
-                    self._last = self._next + BLOCK
+    async def next_number(self, patience: float) -> int:
+        """A number that no other impression of this model has, or a StoreError after so many seconds."""
+        if self._next == self._last:
+            await self._more_numbers(patience)
         self._next += 1
         return self._next - 1
+
+    async def _more_numbers(self, patience: float) -> None:
+        try:
+            async with asyncio.timeout(patience):
+                while self._next == self._last:
+                    if self._reserving is None:
+                        self._reserving = asyncio.create_task(self._reserve())
+                        self._reserving.add_done_callback(self._reserved)
+                    # One asks for all: a store that hangs must not be asked again by every request that waits.
+                    await asyncio.shield(self._reserving)
+        except TimeoutError:
+            raise StoreError(f"the store did not answer within {patience:g} s") from None
+
+    async def _reserve(self) -> None:
+        first = await asyncio.to_thread(self._store.reserve, self.id, BLOCK)
+        self._next, self._last = first, first + BLOCK
+
+    def _reserved(self, task: asyncio.Task[None]) -> None:
+        self._reserving = None
+        if not task.cancelled():
+            task.exception()  # Those who waited for it have left; it must not be reported as forgotten.
 
     async def applied(self, offset: int) -> None:
         """Wait until a state is known here that has learned from the log up to an offset."""

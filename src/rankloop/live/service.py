@@ -9,8 +9,9 @@ import logging
 import secrets as randomness
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -69,6 +70,8 @@ class Service:
         self.started = now()
         self._salt = _salt(store)
         self._shown: dict[tuple[int, int], list[str]] = {}
+        self._unseen: set[tuple[int, int]] = set()
+        """Pages that may be in the log though nobody was shown them: to be closed as void."""
         self._signer = self._current_signer()
         self.registry = Registry(store)
         self.learner = Learner(store, self.registry.publish, now) if learn else None
@@ -92,6 +95,7 @@ class Service:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._void(self._unseen)
         await asyncio.to_thread(self._writer.stop)
         if self.learner:
             await asyncio.to_thread(self.learner.stop)
@@ -105,7 +109,7 @@ class Service:
         model = self.registry.get(name)
         request = checked_request(body, model.settings, self.limits, self.hash_client(body.client))
         try:
-            view, number = model.view(), await model.next_number()
+            view, number = model.view(), await model.next_number(PATIENCE)
             ranked = model.ranking.rank(view, request, number, rest=body.rest)
             at = now()
             await self.append(_show(model, ranked.impression, number, at, request.client))
@@ -145,12 +149,21 @@ class Service:
         try:
             async with asyncio.timeout(PATIENCE):
                 return [await future for future in futures]
-        except TimeoutError:
-            for entry in entries:
-                if isinstance(entry, Show):
-                    # It may still reach the log, but nobody will see that page: it must not be learned from.
-                    self._writer.append(Close(entry.model, entry.number, now(), "void"), loop.create_future())
+        except (TimeoutError, StoreError) as error:
+            # It may reach the log all the same (later, or in a commit whose end was not heard of), but nobody will see
+            # that page: it must not be learned from.
+            unseen = [(entry.model, entry.number) for entry in entries if isinstance(entry, Show)]
+            self._unseen.update(unseen)
+            if isinstance(error, StoreError):
+                raise
+            self._void(unseen)
             raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+
+    def _void(self, unseen: Iterable[tuple[int, int]]) -> None:
+        """Ask for pages to be closed without being learned from; those that are not in the log stay out of it."""
+        loop = asyncio.get_running_loop()
+        for page in unseen:
+            self._writer.append(Close(*page, now(), "void"), loop.create_future())
 
     def _deliver(self, acknowledged: Acknowledged) -> None:
         """From the writer's thread to the event loop, a whole transaction at once."""
@@ -275,11 +288,21 @@ class Service:
         while True:
             await asyncio.sleep(0.5)
             try:
+                await self._close_unseen()
                 for model in self.registry.all():
                     if self.learner and model.id in self.learner.folds():
                         await self._close_due(model)
             except StoreError:
                 await asyncio.sleep(1.0)
+            except Exception:
+                log.exception("impressions were not closed at the end of their window; trying again")
+                await asyncio.sleep(1.0)
+
+    async def _close_unseen(self) -> None:
+        while self._unseen:
+            some = list(islice(self._unseen, SWEEP))
+            await self.append(*(Close(*page, now(), "void") for page in some))
+            self._unseen.difference_update(some)
 
     async def _close_due(self, model: LiveModel) -> None:
         while True:

@@ -95,6 +95,12 @@ def _solve(queries: list[NDArray[np.float64]], wanted: float) -> float:
             f"start: no weight keeps the first result first with probability {wanted:g} on this sample: "
             f"the engine's scores are too close together"
         )
+    shuffled = _keeps_first(queries, 0.0)
+    if shuffled > wanted:
+        raise SettingsError(
+            f"start: keeps_first must be at least {shuffled:.3g}, with which the first result stays first when pages "
+            f"are shuffled; got {wanted:g}"
+        )
     low, high = 0.0, MAX_WEIGHT
     for _ in range(200):
         middle = (low + high) / 2
