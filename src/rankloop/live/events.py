@@ -29,12 +29,14 @@ class Kind(IntEnum):
     DELETED = 10
     ERASED = 11
     """What a person asked to be forgotten: only its place is left, so that a gap can never pass for it."""
+    REFOLDED = 12
+    """The weights were computed anew from what is left in the log: like a roll back, to a state that never was."""
 
 
 CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN)
 """What a person decided about a model."""
 
-FOLDED = (Kind.CLOSED, *CONTROLS)
+FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED)
 """What changes a model's state when the log is folded."""
 
 
@@ -112,10 +114,12 @@ class Closing(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Restored(msgspec.Struct, frozen=True, array_like=True):
-    """A roll back: the whole state returned to, so that folding needs nothing but the log."""
+    """A roll back or a refold: the whole state to go on from, so that folding needs nothing but the log."""
 
     version: int
     state: bytes
+    offset: int = -1
+    """Where in the log that state was the newest; −1: not known."""
 
 
 encode = msgspec.msgpack.Encoder().encode
@@ -124,6 +128,7 @@ _decoders: dict[Kind, msgspec.msgpack.Decoder[Any]] = {
     Kind.CLICKED: msgspec.msgpack.Decoder(Clicks),
     Kind.CLOSED: msgspec.msgpack.Decoder(Closing),
     Kind.ROLLED_BACK: msgspec.msgpack.Decoder(Restored),
+    Kind.REFOLDED: msgspec.msgpack.Decoder(Restored),
 }
 
 
