@@ -80,7 +80,7 @@ class Fold:
             case Kind.SCALING_FROZEN:
                 self.scaler.frozen = True
                 self.version += 1
-            case Kind.ROLLED_BACK:
+            case Kind.ROLLED_BACK | Kind.REFOLDED:
                 self._roll_back(decode(event.kind, event.body))
         return None
 

@@ -136,7 +136,7 @@ async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]
 async def roll_back(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
     snapshot = await _snapshot(service, model, version)
-    body = encode(Restored(version, snapshot.state))
+    body = encode(Restored(version, snapshot.state, snapshot.offset))
     [offset] = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
     await model.applied(offset)
     return describe(service, model)

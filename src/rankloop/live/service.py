@@ -279,9 +279,7 @@ class Service:
 
     def hash_client(self, client: str | None) -> bytes:
         """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
-        if not client:
-            return b""
-        return blake2b(client.encode("utf-8", "surrogatepass"), key=self._salt, digest_size=16).digest()
+        return client_hash(client, self._salt) if client else b""
 
     async def _sweep(self) -> None:
         """Close what has waited longer than its model's window. Only the process that learns a model does this."""
@@ -344,6 +342,11 @@ def _show(model: LiveModel, impression: Impression, number: int, at: int, client
         model.id, number, at, client, encode(impression),
         len(impression.page), impression.group, impression.displacement,
     )  # fmt: skip
+
+
+def client_hash(client: str, salt: bytes) -> bytes:
+    """What the log keeps of a client's name."""
+    return blake2b(client.encode("utf-8", "surrogatepass"), key=salt, digest_size=16).digest()
 
 
 def _salt(store: Store) -> bytes:
