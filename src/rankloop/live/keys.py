@@ -76,17 +76,20 @@ class Keyring:
         self._rate = rate
         self._clock = clock
         self._keys: list[ApiKey] = []
+        self._open = True
         self._budgets: dict[str, tuple[float, float]] = {}
         self.refresh()
 
     @property
     def open(self) -> bool:
         """Whether everybody may do everything: no key was ever made."""
-        return not self._keys
+        return self._open
 
     def refresh(self) -> None:
         """Notice keys that were made or revoked elsewhere."""
         self._keys = self._store.api_keys()
+        # Never open again: a store whose keys went missing must not let the network in.
+        self._open = self._open and not self._keys
 
     def authorize(self, headers: Mapping[bytes, bytes], scope: str) -> str:
         """The name of the key behind a request's headers, if it may do this."""
@@ -111,6 +114,13 @@ class Keyring:
             return scope in self._find(headers).scopes.split()
         except RequestError:
             return False
+
+    def is_valid(self, hashed: bytes, scope: str) -> bool:
+        """Whether a key, known by its hash, is still accepted for a scope."""
+        return any(
+            hmac.compare_digest(key.digest, hashed) and key.revoked is None and scope in key.scopes.split()
+            for key in self._keys
+        )
 
     def _find(self, headers: Mapping[bytes, bytes]) -> ApiKey:
         kind, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")

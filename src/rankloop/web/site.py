@@ -12,15 +12,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from rankloop import __version__
-from rankloop.live.errors import RequestError
-from rankloop.live.keys import Keyring
+from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.keys import Keyring, digest
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -44,7 +44,8 @@ class Site:
         self._pages = pages
         self._keys = keys
         self._secret = secrets.token_bytes(32)
-        self._sessions: dict[str, tuple[str, float]] = {}
+        self._sessions: dict[str, tuple[bytes, float]] = {}
+        """Session → the hash of the key that it was opened with, and when it ends."""
         self._environment = Environment(
             loader=PackageLoader("rankloop.web"), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
@@ -53,6 +54,7 @@ class Site:
         pages.add_api_route("/static/{name:path}", static_file, methods=["GET"], include_in_schema=False)
         pages.add_api_route("/sign-in", self._sign_in_page, methods=["GET"], include_in_schema=False)
         self.post("/sign-in", self._sign_in, needs_admin=False)
+        self.post("/sign-out", self._sign_out, needs_admin=False)
 
     @property
     def filters(self) -> dict[str, Callable[..., Any]]:
@@ -66,8 +68,11 @@ class Site:
 
         async def show(request: Request) -> Response:
             if not self._may_see(request):
-                return RedirectResponse(f"/sign-in?next={request.url.path}", 303)
-            return self._finished(await handler(request))
+                return self._finished(self._ask_to_sign_in(request))
+            try:
+                return self._finished(await handler(request))
+            except (RequestError, StoreError) as error:
+                return self._trouble(request, error)
 
         self._pages.add_api_route(path, show, methods=["GET"], include_in_schema=False, name=f"page {path}")
 
@@ -80,9 +85,8 @@ class Site:
                 if needs_admin and not self._may_see(request):
                     raise RequestError(403, "sign_in", "sign in with an admin key first")
                 return self._finished(await handler(request, fields))
-            except RequestError as error:
-                told = {"title": "That did not work", "told": str(error)}
-                return self.page(request, "trouble.html", status=error.status, **told)
+            except (RequestError, StoreError) as error:
+                return self._trouble(request, error)
 
         self._pages.add_api_route(path, act, methods=["POST"], include_in_schema=False, name=f"form {path}")
 
@@ -96,6 +100,11 @@ class Site:
         if fresh:
             _set_session(request, response, session)
         return self._finished(response)
+
+    def _trouble(self, request: Request, error: RequestError | StoreError) -> Response:
+        """A page that says what is wrong, to a person who may know."""
+        status = error.status if isinstance(error, RequestError) else 503
+        return self.page(request, "trouble.html", status=status, title="That did not work", told=str(error))
 
     def _finished(self, response: Any) -> Any:
         for name, value in HEADERS.items():
@@ -114,13 +123,24 @@ class Site:
         return hmac.digest(self._secret, session.encode(), "sha256").hex()
 
     def _is_signed_in(self, session: str) -> bool:
-        until = self._sessions.get(session, ("", 0.0))[1]
-        return until > time.monotonic()
+        key, until = self._sessions.get(session, (b"", 0.0))
+        # A key that was revoked or replaced since opens nothing any more.
+        return until > time.monotonic() and self._keys is not None and self._keys.is_valid(key, "admin")
 
     def _may_see(self, request: Request) -> bool:
         if self._keys is None or self._keys.open:
             return _is_local_host(request)
         return self._is_signed_in(self._session(request)[0])
+
+    def _ask_to_sign_in(self, request: Request) -> Response:
+        if self._keys is None or self._keys.open:
+            told = "Without API keys these pages answer to local names only, such as localhost."
+            return self.page(request, "trouble.html", status=403, title="Not from here", told=told)
+        if "hx-request" in request.headers:
+            # A part of a page: it is the whole page that must go.
+            page = urlsplit(request.headers.get("hx-current-url", "/")).path
+            return Response(status_code=204, headers={"hx-redirect": f"/sign-in?{urlencode({'next': page})}"})
+        return RedirectResponse(f"/sign-in?{urlencode({'next': request.url.path})}", 303)
 
     async def _checked_form(self, request: Request) -> dict[str, str]:
         """The fields of a form that this site made; anything else is refused."""
@@ -143,17 +163,22 @@ class Site:
         onward = _inside(fields.get("next"))
         try:
             header = f"Bearer {fields.get('key', '')}".encode("latin-1", "replace")
-            name = self._keys.authorize({b"authorization": header}, "admin") if self._keys else ""
+            if self._keys:
+                self._keys.authorize({b"authorization": header}, "admin")
         except RequestError as error:
             return self.page(request, "sign-in.html", status=403, title="Sign in", next=onward, told=str(error))
         now = time.monotonic()
         self._sessions = {known: entry for known, entry in self._sessions.items() if entry[1] > now}
         # A new session: one that somebody may have planted before must not become a signed-in one.
         session = secrets.token_urlsafe(24)
-        self._sessions[session] = name, now + SESSION_SECONDS
+        self._sessions[session] = digest(fields.get("key", "").strip()), now + SESSION_SECONDS
         response = RedirectResponse(onward, 303)
         _set_session(request, response, session)
         return response
+
+    async def _sign_out(self, request: Request, _: dict[str, str]) -> Response:
+        self._sessions.pop(self._session(request)[0], None)
+        return RedirectResponse("/sign-in", 303)
 
 
 def _set_session(request: Request, response: Response, session: str) -> None:

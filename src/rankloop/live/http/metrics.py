@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from rankloop.live.errors import StoreError
+from rankloop.live.http.recent import Recent
 from rankloop.live.service import Service
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -23,11 +24,13 @@ class Metrics:
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
         self.answers: dict[tuple[str, int], int] = {}
+        self.recent = Recent()
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
         """Note one answer."""
         self.answers[endpoint, status] = self.answers.get((endpoint, status), 0) + 1
         self.latency.labels(endpoint).observe(seconds)
+        self.recent.note(endpoint, status, seconds)
 
     def exposition(self) -> bytes:
         """The text that Prometheus reads."""

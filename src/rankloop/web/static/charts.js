@@ -2,7 +2,8 @@
    data-refresh milliseconds. The JSON says it all:
      {"x": [..], "time": true, "x_label": "…", "y_label": "…", "unit": "%", "y_range": [0, 1],
       "series": [{"label": "…", "values": [..], "low": [..], "high": [..], "line": 1, "dash": false}]}
-   `low` and `high` draw a band. null is a gap. Times are seconds since 1970 and shown in the viewer's zone. */
+   `low` and `high` draw a band. null is a gap; with "join": true lines go on behind it. "points": true marks every value,
+   "whole": true counts in whole numbers, as ranks do. Times are seconds since 1970 and shown in the viewer's zone. */
 (function () {
   "use strict";
   const drawn = new WeakMap();
@@ -22,11 +23,11 @@
     const bands = [];
     data.series.forEach((one, index) => {
       const colour = style("--line-" + (one.line || (index % 5) + 1));
-      series.push({ label: one.label, stroke: colour, width: 2, dash: one.dash ? [6, 4] : undefined, points: { show: data.x.length < 3 }, value: (u, v) => number(v, data.unit), spanGaps: false });
+      series.push({ label: one.label, stroke: colour, width: 2, dash: one.dash ? [6, 4] : undefined, points: { show: data.x.length < 3 || !!data.points, size: 7, fill: colour }, value: (u, v) => number(v, data.unit), spanGaps: !!data.join });
       if (one.low && one.high) {
         const at = series.length;
-        series.push({ label: one.label + " low", stroke: "transparent", points: { show: false }, value: (u, v) => number(v, data.unit) });
-        series.push({ label: one.label + " high", stroke: "transparent", points: { show: false }, value: (u, v) => number(v, data.unit) });
+        series.push({ label: one.label + " low", stroke: "transparent", points: { show: false }, spanGaps: !!data.join, value: (u, v) => number(v, data.unit) });
+        series.push({ label: one.label + " high", stroke: "transparent", points: { show: false }, spanGaps: !!data.join, value: (u, v) => number(v, data.unit) });
         bands.push({ series: [at + 1, at], fill: fade(colour) });
       }
     });
@@ -34,7 +35,7 @@
     return {
       width: width, height: height, series: series, bands: bands,
       scales: { x: { time: !!data.time }, y: range ? { range: range } : {} },
-      axes: [Object.assign({}, axis, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: 36 }), Object.assign({}, axis, { label: data.y_label, labelFont: axis.font, labelSize: 18, size: 56 })],
+      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: 36 }), Object.assign({}, axis, { label: data.y_label, labelFont: axis.font, labelSize: 18, size: 56 })],
       legend: { live: false }, cursor: { drag: { x: false, y: false } },
     };
   }
@@ -107,5 +108,6 @@
     });
   }
   document.addEventListener("DOMContentLoaded", () => times(document));
-  document.addEventListener("htmx:afterSettle", (event) => times(event.target));
+  // As soon as it is in the page: before anybody can see the other zone, or anything moves.
+  ["htmx:afterSwap", "htmx:oobAfterSwap", "htmx:afterSettle"].forEach((moment) => document.addEventListener(moment, () => times(document)));
 })();
