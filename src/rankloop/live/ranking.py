@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
+from rankloop.live.errors import RequestError
 from rankloop.live.events import PRECISIONS, Group, Impression
 from rankloop.live.fold import View
 from rankloop.live.policy import page_log_probability
@@ -65,6 +66,13 @@ class Ranking:
         group = Group.CONTROL if self._is_control(request.client, number) else Group.LEARNED
         X = view.scaler.apply(request.features)
         drawn = self._draw(view, X, request, number, group)
+        if not np.isfinite(drawn.scores).all():
+            raise RequestError(
+                422,
+                "scores_overflow",
+                "candidates: features times weights are beyond what single precision can hold; scale the features, "
+                "or roll the model back",
+            )
         if group == Group.CONTROL:
             order = np.arange(len(X))
         else:

@@ -18,6 +18,11 @@ Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Reward = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
+LARGEST = 1e18
+"""Of a feature, either way: beyond it squares and products overflow single precision, and one document could throw a
+model's weights anywhere."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How much one request may ask for."""
 
@@ -155,11 +160,13 @@ def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings)
     """The features in the precision in which they are kept, and therefore ranked."""
     with np.errstate(over="ignore"):
         stored = np.ascontiguousarray(features, dtype=PRECISIONS[settings.precision])
-    if not np.isfinite(stored).all():
-        row, column = np.argwhere(~np.isfinite(stored))[0]
+    # As Python floats: NaN fails both comparisons, and a half-precision infinity is one.
+    if not (float(stored.max()) <= LARGEST and float(stored.min()) >= -LARGEST):
+        largest = min(LARGEST, float(np.finfo(stored.dtype).max))
+        row, column = np.argwhere(~(np.abs(stored.astype(np.float64)) <= largest))[0]
         raise _bad(
             f"candidate {ids[row]!r}",
-            f"feature {settings.names[column]!r} must be a finite number that {settings.precision} can hold; "
+            f"feature {settings.names[column]!r} must be a finite number between −{largest:g} and {largest:g}; "
             f"got {features[row, column]:g}",
         )
     return stored

@@ -11,16 +11,23 @@ from fastapi import FastAPI
 from fastapi import Request as HttpRequest
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from rankloop.live.errors import RequestError
 from rankloop.live.http.calls import GUARDS, Answer, Call, error_answer, read_body
 from rankloop.live.http.metrics import Metrics
-from rankloop.live.http.openapi import describe, document
+from rankloop.live.http.openapi import document
 from rankloop.live.http.routes import ROUTES, Route
 from rankloop.live.keys import Keyring
 from rankloop.live.service import Service
 
 BUSY = RequestError(503, "busy", "too many requests are being answered; try again in a second")
+NOWHERE = error_answer(
+    RequestError(404, "no_such_address", "there is nothing at this address; /openapi.json lists what there is")
+)
+OTHER_METHOD = RequestError(
+    405, "method_not_allowed", "this address does not answer that method; the header allow says which it does"
+)
 GUARDED = frozenset(name for name, _ in GUARDS)
 PROBE = "/healthz"
 """Answered however busy the service is: it is alive."""
@@ -45,7 +52,9 @@ class Application:
             self.add(route)
         self.pages.add_exception_handler(HTTPException, _routing_error)
         self.pages.add_exception_handler(Exception, _fault)
-        self.pages.openapi = lambda: document(self.pages)  # type: ignore[method-assign]
+        about = self.pages.title, self.pages.version, self.pages.description
+        described = document(*about, ROUTES, service.limits)
+        self.pages.openapi = lambda: described  # type: ignore[method-assign]
         service.refreshers.append(keys.refresh)
 
     def add(self, route: Route) -> None:
@@ -60,7 +69,7 @@ class Application:
             return Response(body, answer.status, headers | {"content-type": media_type})
 
         name = route.endpoint.__name__
-        self.pages.add_api_route(route.path, handle, methods=[route.method], name=name, **describe(route))
+        self.pages.add_api_route(route.path, handle, methods=[route.method], name=name, response_model=None)
 
     @asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncIterator[None]:
@@ -92,7 +101,12 @@ class Application:
                     answer = await self._answer(route, dict(scope["headers"]), match.groupdict(), {}, receive)
                     await _send(send, *answer)
                     return
-        await self.pages(scope, receive, _guarded(send))
+        if _has_hidden_slash(scope):
+            await _send(send, NOWHERE, *NOWHERE.encoded(False))
+        elif scope["method"] == "HEAD":
+            await self.pages(scope | {"method": "GET"}, receive, _guarded(_without_body(send)))
+        else:
+            await self.pages(scope, receive, _guarded(send))
 
     async def _answer(
         self, route: Route, headers: dict[bytes, bytes], path: dict[str, str], query: dict[str, str], receive: Any
@@ -136,16 +150,46 @@ def _guarded(send: Any) -> Any:
     return guarded
 
 
-async def _routing_error(_: HttpRequest, error: Any) -> Response:
-    """No such address, or not with this method."""
-    words = {
-        404: ("no_such_address", "there is nothing at this address; /openapi.json lists what there is"),
-        405: ("method_not_allowed", "this address does not answer that method; /openapi.json says which it does"),
-    }
-    code, message = words.get(error.status_code, ("refused", str(error.detail)))
-    answer = error_answer(RequestError(error.status_code, code, message))
-    headers = {name: value for name, value in (error.headers or {}).items() if name.lower() == "allow"}
-    return Response(answer.encoded(False)[1], error.status_code, headers, "application/json")
+def _without_body(send: Any) -> Any:
+    """HEAD is GET without what GET is about."""
+
+    async def bodiless(message: Any) -> None:
+        await send(message | {"body": b""} if message["type"] == "http.response.body" else message)
+
+    return bodiless
+
+
+def _has_hidden_slash(scope: Any) -> bool:
+    """Whether a name in the address of an API call contains an encoded slash.
+
+    No name has one, and what stands in front of the service may read it differently than the service would.
+    """
+    raw = scope.get("raw_path") or b""
+    return b"%2f" in raw.lower() and raw.startswith((b"/v1/", b"/ubi/"))
+
+
+async def _routing_error(request: HttpRequest, error: Any) -> Response:
+    """No such address, or not with this method; to OPTIONS, with which."""
+    if error.status_code == 404:
+        answer = NOWHERE
+    elif error.status_code == 405:
+        allowed = {"allow": ", ".join(sorted(_methods(request)))}
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=allowed)
+        answer = error_answer(OTHER_METHOD)
+        return Response(answer.encoded(False)[1], 405, allowed, "application/json")
+    else:
+        answer = error_answer(RequestError(error.status_code, "refused", str(error.detail)))
+    return Response(answer.encoded(False)[1], answer.status, media_type="application/json")
+
+
+def _methods(request: HttpRequest) -> set[str]:
+    """Every method that the address answers, by whichever route."""
+    found = {"OPTIONS"}
+    for route in request.app.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return found | {"HEAD"} if "GET" in found else found
 
 
 async def _fault(_: HttpRequest, error: Exception) -> Response:

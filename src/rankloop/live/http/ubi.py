@@ -8,27 +8,24 @@ with the scope `admin`; from others the action alone decides.
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from rankloop.errors import DataError
 from rankloop.live.errors import RequestError
-from rankloop.live.events import Closing, Event, Impression, Kind, decode
+from rankloop.live.events import Kind
 from rankloop.live.http.calls import Answer, Call
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import ClickBody
 from rankloop.live.service import Service
-from rankloop.live.stores.contract import Store
-from rankloop.ubi import REWARDS, Click, ShownPage, UbiEvent, UbiQuery, click_of_event, events_of_page, query_of_page
+from rankloop.live.ubi import CHUNK, click_times, events_of_closing, shown_page
+from rankloop.ubi import REWARDS, UbiEvent, UbiQuery, click_of_event, query_of_page
 from rankloop.ubi import Fate as UbiFate
 
 MAX_PAGES = 1_000
 MAX_EVENTS = 20_000
 """In one answer, at least if its pages are not larger than that themselves."""
-CHUNK = 16
-"""Impressions are read a few at a time: each has all its candidates' features."""
 
 WORDS = {
     UbiFate.NO_QUERY_ID: "no_query_id",
@@ -169,7 +166,7 @@ def _queries(service: Service, model: LiveModel, after: int, limit: int) -> dict
         for event in events:
             after = event.offset
             try:
-                found.append(query_of_page(_shown_page(service, model, event)))
+                found.append(query_of_page(shown_page(service.impression_id, model.settings.name, event)))
             except DataError:
                 left_out += 1
     return {"queries": found, "next": after, "more": more, "left_out": left_out}
@@ -177,64 +174,17 @@ def _queries(service: Service, model: LiveModel, after: int, limit: int) -> dict
 
 def _events(service: Service, model: LiveModel, after: int, limit: int) -> dict[str, Any]:
     closings = service.store.events(after, limit, kinds=(Kind.CLOSED,), model=model.id)
-    times = _click_times(service.store, model.id, closings)
+    times = click_times(service.store, model.id, closings)
     found: list[UbiEvent] = []
     left_out = 0
     more = len(closings) == limit
     for place, event in enumerate(closings):
         after = event.offset
-        closing: Closing = decode(event.kind, event.body)
-        shown = service.store.event(closing.shown)
-        if closing.why == "void" or shown is None or shown.kind != Kind.SHOWN:
-            # Nobody saw the page, or it was erased or compacted away.
-            continue
         try:
-            page = _shown_page(service, model, shown)
-            clicks = [
-                Click(query_id=page.query_id, document=page.documents[rank], value=value,
-                      at=_time(times.get((event.number, rank), event.at)))
-                for rank, value in enumerate(closing.clicks) if value > 0
-            ]  # fmt: skip
-            found += events_of_page(page, clicks)
+            found += events_of_closing(service.store, service.impression_id, model.settings.name, event, times)
         except DataError:
             left_out += 1
         if len(found) >= MAX_EVENTS and place + 1 < len(closings):
             more = True
             break
     return {"events": found, "next": after, "more": more, "left_out": left_out}
-
-
-def _click_times(store: Store, model: int, closings: Sequence[Event]) -> dict[tuple[int, int], int]:
-    """When each (impression, rank) was first clicked: a closing says how much, not when."""
-    if not closings:
-        return {}
-    numbers = {event.number for event in closings}
-    times: dict[tuple[int, int], int] = {}
-    after = min(decode(event.kind, event.body).shown for event in closings)
-    while after < closings[-1].offset:
-        events = store.events(after, 1_000, kinds=(Kind.CLICKED,), model=model)
-        for event in events:
-            if event.number in numbers:
-                for rank in decode(event.kind, event.body).ranks:
-                    times.setdefault((event.number, rank), event.at)
-        if len(events) < 1_000:
-            break
-        after = events[-1].offset
-    return times
-
-
-def _shown_page(service: Service, model: LiveModel, event: Event) -> ShownPage:
-    """A page of the log; its client is the keyed hash that is all we have."""
-    impression: Impression = decode(event.kind, event.body)
-    return ShownPage(
-        query_id=service.impression_id(model.id, event.number, event.at),
-        query=impression.query,
-        documents=tuple(impression.shown()),
-        at=_time(event.at),
-        client=event.client.hex(),
-        model=model.settings.name,
-    )
-
-
-def _time(at: int) -> datetime:
-    return datetime.fromtimestamp(at / 1000, UTC)
