@@ -1,5 +1,6 @@
 """`rankloop serve`: open the store, refuse what is not safe, and answer."""
 
+import errno
 import ipaddress
 import socket
 import sys
@@ -41,16 +42,38 @@ def serve(
             f"without API keys the service listens on this machine only, not on {host}; make a key first: "
             f"rankloop keys create NAME --scope rank --scope click --scope admin --store {address}"
         )
+    try:
+        listening = listen(host, port)
+    except SettingsError:
+        store.close()
+        raise
     app = create_app(Service(store, limits=limits, learn=learn), keys)
     extend(app)
-    err.print(f"rankloop serves {store!r} on http://{host}:{port}")
+    err.print(f"rankloop serves {store!r} on {url_of(listening, host)}")
     # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
-        app, host=host, port=port, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS, h11_max_incomplete_event_size=64 << 10,
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS, h11_max_incomplete_event_size=64 << 10,
     )  # fmt: skip
-    uvicorn.Server(config).run()
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes a free one. Of a name with several addresses, the IPv4 one."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        return socket.create_server((str(address[0]), port), family=family, backlog=2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise SettingsError(f"port {port} is in use by another program; choose another with --port") from None
+        raise SettingsError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+
+
+def url_of(listening: socket.socket, host: str) -> str:
+    """Where a browser finds what listens on this host."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
 def is_local(host: str) -> bool:
