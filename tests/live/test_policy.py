@@ -23,7 +23,13 @@ FEATURES, SEED = 4, 12
 START = (1.0, -0.5, 0.25, 2.0)
 X = np.random.default_rng(3).normal(size=(6, FEATURES)).astype(np.float32)
 SOFTMAX = [ROLTR(), ROLTR(temperature=0.3), ROLTR(temperature=4.0), PDGD(), COLTR(candidates=5, temperature=0.5)]
-COMPARING = [DBGD(), DBGD(delta=0.3), DBGD(interleaving="team-draft"), PMGD(candidates=3), PMGD(candidates=2, delta=0.5)]
+COMPARING = [
+    DBGD(),
+    DBGD(delta=0.3),
+    DBGD(interleaving="team-draft"),
+    PMGD(candidates=3),
+    PMGD(candidates=2, delta=0.5),
+]
 
 
 def model(learner, **more) -> ModelSettings:

@@ -100,7 +100,9 @@ class Ranking:
         if client:
             salted = blake2b(client, digest_size=8, key=int(self._key).to_bytes(8, "little")).digest()
             return int.from_bytes(salted, "little") < share * 2.0**64
-        return bool(uniform(stream_key(self._key, INTERLEAVING, number), CONTROL_DRAW) < share)
+        # As an unsigned number: a compiled function hands its key to Python as an int, of which half are too large.
+        key = np.uint64(stream_key(self._key, INTERLEAVING, number))
+        return bool(uniform(key, CONTROL_DRAW) < share)
 
     def _draw(self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group) -> _Drawn:
         """The page, with what is pinned in its place and the others drawn from what is not."""
