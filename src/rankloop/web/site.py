@@ -29,7 +29,8 @@ POLICY = (
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": browsers then call the origin of our own forms "null", and these would be refused.
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
 SESSION = "rankloop_session"

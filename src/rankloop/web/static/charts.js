@@ -51,7 +51,7 @@
 
   function draw(figure, data) {
     const plot = figure.querySelector(".plot");
-    const shape = JSON.stringify([data.series.map((one) => [one.label, !!one.low]), style("--ground"), plot.clientWidth, data.y_range]);
+    const shape = JSON.stringify([data.series.map((one) => [one.label, !!one.low]), style("--ground"), plot.clientWidth, data.y_range, data.x.length < 3]);
     const before = drawn.get(figure);
     figure.dataset.points = data.x.length;
     if (!data.x.length) return;

@@ -1,0 +1,168 @@
+"""A crowd of simulated visitors, sent through the public API, and what becomes of the rankings meanwhile.
+
+Each visitor searches with the model and, as if for the first time, with the rival. One comes after the other, and each
+lesson is waited for: so a crowd of some size does the same on every machine, and the same as a simulation would.
+"""
+
+import asyncio
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloop.errors import RankloopError
+from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules
+from rankloop.web.demo.engine import Engine, engine_order
+from rankloop.web.demo.tastes import Taste, taste_of
+from rankloop.web.demo.visitors import Visitors
+
+EVERY = 20
+"""Visits between two measurements."""
+MOST_WAITING = 20_000
+"""Visitors that may be on their way at a time."""
+FIRST_TASTE = "explorers"
+
+
+class Point(NamedTuple):
+    """nDCG@10 on held-out queries, for the taste of the visitors at that time, after so many visits."""
+
+    visits: int
+    taste: str
+    model: float
+    rival: float
+    shadow: float
+    engine: float
+
+
+class Crowd:
+    """Visitors of one taste at a time.
+
+    Args:
+        comparison: the learners that they teach.
+        engine: what they search with.
+        seed: every visit is a function of it and the visit's number.
+    """
+
+    def __init__(self, comparison: Comparison, engine: Engine, seed: int) -> None:
+        self._comparison = comparison
+        self._engine = engine
+        self._seed = seed
+        self._visitors: Visitors | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._changing = asyncio.Lock()
+        self.taste = taste_of(FIRST_TASTE)
+        self.visits = 0
+        self.sent = 0
+        self.trouble = ""
+        self.points: list[Point] = []
+
+    @property
+    def running(self) -> bool:
+        """Whether visitors are on their way."""
+        return self._task is not None and not self._task.done()
+
+    async def begin(self, rules: Rules) -> None:
+        """Start over: new models, nobody has visited, the taste stays."""
+        async with self._changing:
+            await self._halt()
+            self.visits = self.sent = 0
+            self.trouble = ""
+            self.points.clear()
+            await self._comparison.begin(rules)
+            await self._choose(self.taste)
+
+    async def switch(self, name: str) -> None:
+        """From now on visitors have this taste; those on their way, too."""
+        taste = taste_of(name)
+        async with self._changing:
+            if taste != self.taste:
+                await self._choose(taste)
+
+    def send(self, count: int) -> None:
+        """Let so many visitors come, after those who are on their way."""
+        if self.sent + count - self.visits > MOST_WAITING:
+            raise RankloopError(f"at most {MOST_WAITING:,} visitors can be on their way; wait for some of them")
+        self.trouble = ""
+        self.sent += count
+        if not self.running:
+            self._task = asyncio.create_task(self._visit_all())
+
+    async def stop(self) -> None:
+        """Send home those who have not visited yet."""
+        async with self._changing:
+            await self._halt()
+            self.sent = self.visits
+
+    async def _halt(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def _choose(self, taste: Taste) -> None:
+        visitors = await asyncio.to_thread(_ready_visitors, self._engine, taste, self._seed)
+        self.taste, self._visitors = taste, visitors
+        await self._measure()
+
+    async def _visit_all(self) -> None:
+        try:
+            while self.visits < self.sent:
+                await self._visit(self.visits)
+                self.visits += 1
+                if self.visits % EVERY == 0 or self.visits == self.sent:
+                    await self._measure()
+        except RankloopError as error:
+            self.trouble = f"The visitors stopped coming: {error}"
+            self.sent = self.visits
+
+    async def _visit(self, number: int) -> None:
+        """One person, once with the model and once with the rival."""
+        visitors = self._current()
+        await asyncio.gather(*(self._search(visitors, number, model) for model in (MODEL, RIVAL)))
+
+    async def _search(self, visitors: Visitors, number: int, model: str) -> None:
+        query = visitors.query(number)
+        candidates = self._engine.search(query)
+        shown = await self._comparison.show(candidates, f"visitor-{number}", model)
+        clicks = visitors.clicks(number, query, shown.ranking)
+        await self._comparison.teach(shown, [id for id, click in zip(shown.ranking, clicks, strict=True) if click])
+
+    async def _measure(self) -> None:
+        visitors, visits = self._current(), self.visits
+        model, rival = await asyncio.gather(*(self._comparison.belief(name) for name in (MODEL, RIVAL)))
+        weights = [model.weights, rival.weights, self._comparison.shadow_weights, engine_order()]
+        found = np.asarray(await asyncio.to_thread(visitors.ndcg, np.stack(weights)))
+        if visitors is not self._visitors or (self.points and visits < self.points[-1].visits):
+            return  # the taste changed, or somebody else measured, in between
+        self.points.append(Point(visits, visitors.taste.name, *(float(value) for value in found)))
+
+    def _current(self) -> Visitors:
+        if self._visitors is None:
+            raise RankloopError("the demo has not begun yet; open its first page")
+        return self._visitors
+
+    def chart(self) -> dict[str, Any]:
+        """The curve as `charts.js` draws it; where the taste changes, the lines break off and begin anew."""
+        rows: list[tuple[float | None, ...]] = []
+        taste = ""
+        for point in self.points:
+            if taste and point.taste != taste:
+                rows.append((point.visits, None, None, None, None))
+            taste = point.taste
+            rows.append((point.visits, point.model, point.rival, point.shadow, point.engine))
+        x, *lines = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [], [])
+        series = [
+            {"label": label, "values": values, "line": colour, "dash": dash}
+            for (label, colour, dash), values in zip(LINES, lines, strict=True)
+        ]
+        return {"x": x, "x_label": "visits", "y_label": "nDCG@10", "y_range": [0, 1], "series": series}
+
+
+LINES = (("the model", 1, False), ("rival", 2, False), ("shadow", 5, False), ("engine's order", 3, True))
+"""Label, colour and dash of the curves, in the order of a point's values."""
+
+
+def _ready_visitors(engine: Engine, taste: Taste, seed: int) -> Visitors:
+    """Visitors who have thought of their queries and know what they like: that takes a moment."""
+    visitors = Visitors(engine, taste, seed)
+    visitors.ndcg(engine_order())
+    return visitors

@@ -1,0 +1,167 @@
+"""What a linear model believes, why a result stands where it stands, and what one click changed: numbers and bars."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.web.demo.comparison import PAGE_SIZE, Belief, Shown
+from rankloop.web.demo.documents import Document
+from rankloop.web.demo.engine import Candidates
+from rankloop.web.demo.features import FEATURES
+from rankloop.web.demo.snippets import Snippet
+
+_MIDDLE = 50.0  # of a bar's drawing, which is 100 wide: to the right is for, to the left against
+_REASONS = 6
+_CHANGES = 6
+NAMES = tuple(FEATURES)
+
+
+class Bar(NamedTuple):
+    """A number with a sign, and where its bar lies in a drawing 100 wide."""
+
+    label: str
+    title: str
+    value: float
+    x: float
+    width: float
+
+    @property
+    def tone(self) -> str:
+        """`plus` or `minus`."""
+        return "minus" if self.value < 0 else "plus"
+
+
+def bar(label: str, title: str, value: float, largest: float) -> Bar:
+    """A bar whose length grows with the square root of the value, so that a small belief is still seen beside a large.
+
+    >>> bar("depth", "", -0.25, largest=1.0)
+    Bar(label='depth', title='', value=-0.25, x=25.0, width=25.0)
+    """
+    width = _MIDDLE * min(1.0, float(np.sqrt(abs(value) / largest))) if largest > 0 else 0.0
+    return Bar(label, title, float(value), round(_MIDDLE - width if value < 0 else _MIDDLE, 2), round(width, 2))
+
+
+def bars_of(weights: NDArray[np.float64]) -> list[Bar]:
+    """The weights in the features' own order, which never changes, so that nothing jumps while they do."""
+    largest = float(np.abs(weights).max())
+    return [bar(name, rule, w, largest) for (name, rule), w in zip(FEATURES.items(), weights, strict=True)]
+
+
+class Reason(NamedTuple):
+    """Why a result stands where it stands: its score is the sum of these, each a weight times a feature."""
+
+    score: float
+    bars: list[Bar]
+    others: float
+
+
+class Result(NamedTuple):
+    """One line of a result page.
+
+    `place` is where the model's own order has the document (from 1), `engine_place` where the engine has it; the page
+    is drawn at random with better odds for better scores, so it may show the document elsewhere.
+    """
+
+    document: Document
+    snippet: Snippet
+    rank: int
+    place: int
+    engine_place: int
+    reason: Reason
+
+
+def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows of the candidates, best score first: the model's order without any exploration."""
+    return np.argsort(-(candidates.features @ weights), kind="stable")
+
+
+def results_of(shown: Shown, belief: Belief) -> list[Result]:
+    """The lines of a page, from the top, explained by these weights."""
+    candidates = shown.candidates
+    place = {int(row): number for number, row in enumerate(order_of(candidates, belief.weights), 1)}
+    row_of = {id: row for row, id in enumerate(candidates.ids)}
+    return [
+        Result(
+            candidates.documents[row], candidates.snippet(row), rank, place[row], row + 1,
+            reason(candidates.features[row], belief.weights),
+        )
+        for rank, row in enumerate((row_of[id] for id in shown.ranking), 1)
+    ]  # fmt: skip
+
+
+def reason(features: NDArray[np.float32], weights: NDArray[np.float64]) -> Reason:
+    """What each feature adds to a document's score: the largest by name, the others together."""
+    parts = features.astype(np.float64) * weights
+    named = [int(i) for i in np.argsort(-np.abs(parts), kind="stable")[:_REASONS] if parts[i] != 0.0]
+    largest = float(np.abs(parts).max())
+    bars = [bar(NAMES[i], FEATURES[NAMES[i]], parts[i], largest) for i in named]
+    return Reason(float(parts.sum()), bars, float(parts.sum() - parts[named].sum()))
+
+
+class Change(NamedTuple):
+    """A weight before and after, with a bar for the difference."""
+
+    before: float
+    after: float
+    bar: Bar
+
+
+class Move(NamedTuple):
+    """A document of the model's first page, where it stood before, and how much its score rose."""
+
+    id: str
+    before: int
+    after: int
+    gain: float
+
+
+class Lesson(NamedTuple):
+    """What one click changed.
+
+    `others` says that visitors were clicking at the same time, so that their lessons are in these numbers, too.
+    """
+
+    query: str
+    document: str
+    rank: int
+    learned: bool
+    others: bool
+    changes: list[Change]
+    moves: list[Move]
+
+    @property
+    def moved(self) -> int:
+        """How many of the first page stand elsewhere now."""
+        return sum(move.before != move.after for move in self.moves)
+
+
+def lesson_of(shown: Shown, document: str, before: Belief, after: Belief, *, learned: bool, others: bool) -> Lesson:
+    """The difference that a click on a shown document made; `learned`: its page was still open."""
+    return Lesson(
+        query=shown.candidates.query,
+        document=document,
+        rank=shown.ranking.index(document) + 1,
+        learned=learned and after.version > before.version,
+        others=others,
+        changes=_changes(before.weights, after.weights),
+        moves=_moves(shown.candidates, before.weights, after.weights),
+    )
+
+
+def _changes(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Change]:
+    steps = after - before
+    largest = float(np.abs(steps).max())
+    most = [int(i) for i in np.argsort(-np.abs(steps), kind="stable")[:_CHANGES] if steps[i] != 0.0]
+    return [
+        Change(float(before[i]), float(after[i]), bar(NAMES[i], FEATURES[NAMES[i]], steps[i], largest)) for i in most
+    ]
+
+
+def _moves(candidates: Candidates, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:
+    old = {int(row): place for place, row in enumerate(order_of(candidates, before), 1)}
+    gains = candidates.features @ (after - before)
+    first = order_of(candidates, after)[:PAGE_SIZE]
+    return [
+        Move(candidates.ids[row], old[int(row)], place, float(gains[row])) for place, row in enumerate(first, 1)
+    ]  # fmt: skip
