@@ -10,10 +10,15 @@ from typing import Any
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
+from rankloop.live.events import Kind
 from rankloop.live.stores import SQLiteStore, open_store
 from rankloop.live.stores.contract import Store, StoredModel, key_columns
+from rankloop.live.stores.sqlite import translated
 
 Rows = Sequence[Sequence[Any]]
+
+COMPACTED = "compacted"
+"""The fact that holds the offset below which events may be missing, because they were deleted on purpose."""
 
 
 def is_shared(address: str | Path) -> bool:
@@ -78,6 +83,39 @@ def load(store: Store, frames: Iterable[tuple[str, Rows]]) -> None:
                 copy.set_types([column.type_code for column in described])
                 for row in rows:
                     copy.write_row(row)
+
+
+def forget_thoroughly(store: Store) -> None:
+    """From now on, what this store deletes is overwritten rather than left in the file for whoever looks closely.
+
+    A server does that when it vacuums.
+    """
+    if isinstance(store, SQLiteStore):
+        store._write.execute("PRAGMA secure_delete = ON")
+
+
+def reclaim(store: Store, *, alone: bool) -> bool:
+    """Let the room of deleted rows be used again; whether the disk got it back.
+
+    SQLite rewrites its file for that and lets nobody write meanwhile, so only for somebody who is alone with the log;
+    a server keeps the room for new rows.
+    """
+    if not isinstance(store, SQLiteStore):
+        with store._server.translated(), store._server.connect() as connection:  # type: ignore[attr-defined]
+            connection.execute("VACUUM (ANALYZE) events, open_impressions, snapshots, tallies")
+        return False
+    with translated(store.path):
+        if alone:
+            store._write.execute("VACUUM")
+        # Out of the write-ahead log too; beside a service without making anybody wait.
+        store._write.execute(f"PRAGMA wal_checkpoint({'TRUNCATE' if alone else 'PASSIVE'})")
+    return alone
+
+
+def erased_events(store: Store) -> dict[int, int]:
+    """How many events of each model were erased."""
+    sql = f"SELECT model, count(*) FROM events WHERE kind = {int(Kind.ERASED)} GROUP BY model"
+    return dict(store._rows(sql))  # type: ignore[attr-defined]
 
 
 def nobody_learns(store: Store, models: Iterable[StoredModel]) -> bool:

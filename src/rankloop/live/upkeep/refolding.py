@@ -1,0 +1,173 @@
+"""A model's weights anew, from what is left in its log: what nobody's events say any more is no longer in them.
+
+The new state goes into the log, as a roll back does, so a service that is learning takes it over without a pause, and
+the log alone still tells what the weights are.
+"""
+
+import time
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from rankloop.errors import SettingsError
+from rankloop.live.events import FOLDED, Event, Kind, Restored, decode, encode
+from rankloop.live.fold import Fold
+from rankloop.live.learning import closed_impression, load, settings_of
+from rankloop.live.log import Control, settle
+from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+from rankloop.live.upkeep.access import COMPACTED, erased_events, existing, find_model, upkeep_lease
+from rankloop.live.upkeep.exported import Progress
+
+BATCH = 256
+PATIENCE = 30.0
+"""Seconds in which a service that is learning should have kept the new state; it takes one or two."""
+
+
+class Refolded(msgspec.Struct, frozen=True):
+    """What a refold did.
+
+    Attributes:
+        model: its name.
+        offset: where the new state stands in the log.
+        version: of the snapshot that holds it; None if the service has not kept one yet.
+        learned: how many impressions the new weights have learned from.
+        distance: how far they are from the old ones.
+        begins: `the beginning`, or the version that the oldest events left build on.
+        kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
+        forgotten: snapshots with the old weights that were deleted, because events had been erased.
+    """
+
+    model: str
+    offset: int
+    version: int | None
+    learned: int
+    distance: float
+    begins: str
+    kept_states: int
+    forgotten: int
+
+
+def refold(address: str | Path, name: str, at: int, progress: Progress | None = None) -> Refolded:
+    """Compute a model's weights anew and go on from them."""
+    with existing(address) as store, upkeep_lease(store):
+        model = find_model(store, name)
+        again = _Again(store, model)
+        while again.follow(store.last_offset(), progress):
+            pass
+        old, _ = load(store, model)
+        with store.transaction() as transaction:
+            # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
+            while again.follow(store.last_offset(), None):
+                pass
+            _follow(store, model, old)
+            body = encode(Restored(old.version, again.fold.state()))
+            [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
+        version = _kept(store, model, offset, at)
+        forgotten = _forget_older(store, model, offset) if version is not None and erased_events(store) else 0
+        return Refolded(
+            model=name,
+            offset=offset,
+            version=version,
+            learned=again.fold.fates["learned"],
+            distance=float(np.linalg.norm(again.fold.ranker.weights - old.ranker.weights)),
+            begins=again.begins,
+            kept_states=again.kept_states,
+            forgotten=forgotten,
+        )
+
+
+class _Again:
+    """A model's fold from the oldest events left. Earlier refolds are passed over: they held what was erased since."""
+
+    def __init__(self, store: Store, model: StoredModel) -> None:
+        self._store, self._model = store, model
+        self.kept_states = 0
+        self.fold, self.begins = self._beginning()
+        wanted = store.events(0, 1_000_000, kinds=(Kind.ROLLED_BACK,), model=model.id)
+        self._wanted = {decode(event.kind, event.body).offset for event in wanted}
+        self._states: dict[int, bytes] = {}
+
+    def _beginning(self) -> tuple[Fold, str]:
+        settings = settings_of(self._model)
+        created = self._store.events(0, 1, kinds=(Kind.CREATED,), model=self._model.id)
+        if created and created[0].offset + 1 >= int(self._store.fact(COMPACTED) or 0):
+            fold = Fold(settings)
+            fold.offset = created[0].offset
+            return fold, "the beginning"
+        snapshots = self._store.snapshots(self._model.id)
+        oldest = self._store.snapshot(self._model.id, snapshots[-1].version) if snapshots else None
+        if oldest is None:
+            raise SettingsError(f"refold: {self._model.name} has neither its first events nor a snapshot left")
+        fold = Fold(settings, [0.0] * len(settings.names))
+        fold.restore(oldest.state, oldest.offset)
+        return fold, f"version {oldest.version}"
+
+    def follow(self, last: int, progress: Progress | None) -> bool:
+        """Fold some more; whether there may be more."""
+        events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
+        for event in events:
+            self._remember(event.offset)
+            self._apply(event)
+        if progress and events:
+            progress(events[-1].offset, last)
+        return len(events) == BATCH
+
+    def _remember(self, upcoming: int) -> None:
+        """Keep the state if a later roll back returns to it: the newest before that event's place."""
+        for offset in [offset for offset in self._wanted if offset < upcoming]:
+            self._wanted.discard(offset)
+            self._states[offset] = self.fold.state()
+
+    def _apply(self, event: Event) -> None:
+        if event.kind == Kind.REFOLDED:
+            self.fold.offset = event.offset
+            return
+        if event.kind == Kind.ROLLED_BACK:
+            restored: Restored = decode(event.kind, event.body)
+            if restored.offset in self._states:
+                state = self._states[restored.offset]
+                event = event._replace(body=encode(Restored(restored.version, state, restored.offset)))
+            else:
+                self.kept_states += 1
+        self.fold.apply(event, closed_impression(self._store, event))
+
+
+def _follow(store: Store, model: StoredModel, fold: Fold) -> None:
+    """Bring a state up to the end of the log."""
+    while events := store.events(fold.offset, BATCH, kinds=FOLDED, model=model.id):
+        for event in events:
+            fold.apply(event, closed_impression(store, event))
+
+
+def _kept(store: Store, model: StoredModel, offset: int, at: int) -> int | None:
+    """The version of a snapshot that holds the new state: written here, or by the service that is learning."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        version, newest = store.newest_versions().get(model.id, (-1, -1))
+        if newest >= offset:
+            return version
+        lease = store.lease(f"model-{model.id}")
+        if lease is not None:
+            try:
+                return _save(store, model, at)
+            finally:
+                lease.release()
+        time.sleep(0.05)
+    return None
+
+
+def _save(store: Store, model: StoredModel, at: int) -> int | None:
+    fold, expects = load(store, model)
+    _follow(store, model, fold)
+    snapshot = Snapshot(model.id, fold.version, fold.offset, at, fold.state())
+    with store.transaction() as transaction:
+        kept = transaction.save_snapshot(snapshot, expects)
+    return fold.version if kept else None
+
+
+def _forget_older(store: Store, model: StoredModel, offset: int) -> int:
+    """Forget the states that may have learned from what was erased; where the model, or its log, begins stays."""
+    older = [snapshot.version for snapshot in store.snapshots(model.id)[:-1] if snapshot.offset < offset]
+    store.forget_snapshots(model.id, older)
+    return len(older)

@@ -1,0 +1,185 @@
+"""Keeping a log small, and forgetting people. Both run beside a service, in short transactions.
+
+Compacting deletes what is older than wanted, as far as the models can do without: a model's newest state must always be
+computable from a snapshot and the events after it, and so must every snapshot that is kept.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.live.events import Closing, Kind, decode
+from rankloop.live.service import client_hash
+from rankloop.live.stores.contract import Store, StoredModel
+from rankloop.live.upkeep.access import (
+    COMPACTED,
+    erased_events,
+    existing,
+    forget_thoroughly,
+    held,
+    is_shared,
+    nobody_learns,
+    reclaim,
+    upkeep_lease,
+)
+from rankloop.live.upkeep.exported import Progress
+from rankloop.settings import require_number
+
+DAY = 86_400_000
+STEP = 2_000
+"""Events that are deleted in one transaction: some hundredths of a second in which nobody else writes."""
+CHUNK = 1_000
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """What compacting did.
+
+    Attributes:
+        events: how many were deleted.
+        snapshots: how many were deleted.
+        first_offset: where the log now begins, but for open impressions and the creation of models.
+        begins: when that was, in milliseconds since 1970; None for an empty log.
+        freed_bytes: what the disk got back; 0 where the room is kept for new events.
+        shrunk: whether the file was rewritten.
+    """
+
+    events: int
+    snapshots: int
+    first_offset: int
+    begins: int | None
+    freed_bytes: int
+    shrunk: bool
+
+
+class Erased(msgspec.Struct, frozen=True):
+    """What was erased of a person: impressions, with their clicks; and the models whose weights may remember them."""
+
+    impressions: int
+    models: list[str]
+
+
+def compact(address: str | Path, keep_days: float, at: int, progress: Progress | None = None) -> Compacted:
+    """Delete what is older than `keep_days` and not needed to compute anything that is kept."""
+    require_number("compact", "keep-days", keep_days, at_least=0, at_most=36_500)
+    with existing(address) as store, upkeep_lease(store):
+        models = store.models()
+        first = _first_since(store, at - int(keep_days * DAY))
+        bases = {model.id: _base(store, model, first) for model in models}
+        cut = min([first, *(base + 1 for base in bases.values())])
+        cut = _oldest_needed(store, bases, cut)
+        # Said before it is done: a gap that nobody announced is a fault.
+        store.set_fact(COMPACTED, str(max(cut, int(store.fact(COMPACTED) or 0))))
+        forget_thoroughly(store)
+        snapshots = _drop_snapshots(store, bases)
+        events = _drop_events(store, cut, progress)
+        before = _file_bytes(address)
+        shrunk = reclaim(store, alone=nobody_learns(store, models))
+        begins = store.events(cut - 1, 1)
+        return Compacted(
+            events=events,
+            snapshots=snapshots,
+            first_offset=cut,
+            begins=begins[0].at if begins else None,
+            freed_bytes=max(0, before - _file_bytes(address)),
+            shrunk=shrunk,
+        )
+
+
+def erase(address: str | Path, client: str) -> Erased:
+    """Blank one person's impressions and clicks. Their places in the log stay, and so does what models learned."""
+    if not client:
+        raise SettingsError("erase: give the client's name, as it was sent with rank requests; it was empty")
+    with existing(address) as store, upkeep_lease(store):
+        salt = store.fact("client_salt")
+        if salt is None:
+            return Erased(0, [])
+        hashed = client_hash(client, bytes.fromhex(salt))
+        before = erased_events(store)
+        forget_thoroughly(store)
+        impressions = store.erase(hashed)
+        after = erased_events(store)
+        if impressions:
+            reclaim(store, alone=nobody_learns(store, store.models()))
+        models = [model.name for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
+        return Erased(impressions, models)
+
+
+def _first_since(store: Store, since: int) -> int:
+    """The offset of the first event at a time or after it: times grow with offsets, but for moments."""
+    low, high = 0, store.last_offset()
+    while low < high:
+        middle = (low + high) // 2
+        found = store.events(middle, 1)
+        if found and found[0].at < since:
+            low = found[0].offset
+        else:
+            high = middle
+    return low + 1
+
+
+def _base(store: Store, model: StoredModel, first: int) -> int:
+    """The newest snapshot before an offset, or the oldest there is: what is kept of a model builds on it."""
+    offsets = [snapshot.offset for snapshot in store.snapshots(model.id)]
+    if not offsets:
+        # A model without a state of its own must be folded from its creation.
+        created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
+        return created[0].offset if created else 0
+    return max((offset for offset in offsets if offset < first), default=min(offsets))
+
+
+def _oldest_needed(store: Store, bases: dict[int, int], cut: int) -> int:
+    """The oldest event that something still needs: the page of a closing after its model's base, or an open page.
+
+    Whoever is shown a page from now on finds it beyond the cut.
+    """
+    for row in store.export_rows("open_impressions"):
+        cut = min(cut, row[2])
+    for model in store.models():
+        for closing in _closings(store, model, bases.get(model.id, 0)):
+            cut = min(cut, closing.shown)
+    return cut
+
+
+def _closings(store: Store, model: StoredModel, after: int) -> Iterator[Closing]:
+    while events := store.events(after, CHUNK, kinds=(Kind.CLOSED,), model=model.id):
+        for event in events:
+            yield decode(event.kind, event.body)
+        after = events[-1].offset
+
+
+def _drop_snapshots(store: Store, bases: dict[int, int]) -> int:
+    """Forget states before each model's base, and all of the models that were deleted, with their tallies."""
+    dropped = 0
+    for model, base in bases.items():
+        older = [snapshot.version for snapshot in store.snapshots(model) if snapshot.offset < base]
+        store.forget_snapshots(model, older)
+        dropped += len(older)
+    deleted = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
+    with held(store) as run:
+        dropped += run(f"DELETE FROM snapshots WHERE {deleted}")
+        run(f"DELETE FROM tallies WHERE {deleted}")
+    return dropped
+
+
+def _drop_events(store: Store, cut: int, progress: Progress | None) -> int:
+    oldest = store.events(0, 1)
+    dropped = 0
+    place = oldest[0].offset if oldest else cut
+    while place < cut:
+        began = time.monotonic()
+        place = min(place + STEP, cut)
+        dropped += store.drop_events(place)
+        if progress:
+            progress(place, cut)
+        # As long as it took: whoever waits to write gets a turn.
+        time.sleep(time.monotonic() - began)
+    return dropped
+
+
+def _file_bytes(address: str | Path) -> int:
+    if is_shared(address):
+        return 0
+    return sum(path.stat().st_size for path in (Path(address), Path(f"{address}-wal")) if path.exists())

@@ -1,0 +1,223 @@
+"""Is a log what it should be? Fold it again, and hold every kept snapshot against the result, bit by bit.
+
+A model's fold begins at its creation. Where events were erased or compacted away it cannot be followed, and goes on
+from the next snapshot; so everything that can still be computed is, and the report says from where.
+"""
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from rankloop.errors import DataError
+from rankloop.live.events import FOLDED, Event, Kind
+from rankloop.live.fold import Fold
+from rankloop.live.learning import closed_impression
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Open, Snapshot, Store
+from rankloop.live.upkeep.access import COMPACTED, at_one_moment, is_shared
+from rankloop.live.upkeep.exported import Progress
+from rankloop.live.upkeep.structure import ModelRow, Structure
+
+CHUNK = 256
+
+
+class ModelVerified(msgspec.Struct, frozen=True):
+    """What was found of one model.
+
+    Attributes:
+        name: the model's.
+        folded: how many events were folded.
+        snapshots: how many are kept.
+        checked: how many of them could be computed again.
+        different: how many of those came out differently.
+        begins: from where they were computed: `the beginning`, `version 12`, or `nowhere`.
+    """
+
+    name: str
+    folded: int
+    snapshots: int
+    checked: int
+    different: int
+    begins: str
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What was found of a log; `problems` are sentences, and none of them is what one hopes for."""
+
+    events: int
+    last_offset: int
+    models: list[ModelVerified]
+    problems: list[str]
+
+
+def verify(address: str | Path, progress: Progress | None = None) -> Verified:
+    """Check a log, as it is at this moment, beside whoever writes to it."""
+    with at_one_moment(address) as store:
+        damage = [] if is_shared(address) else _damage(Path(address))
+        if damage:
+            return Verified(0, 0, [], damage)
+        return _Verification(store).run(progress)
+
+
+class _Verification:
+    """One walk over a log."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        rows = [ModelRow(*row) for row in store.export_rows("models")]
+        self._structure = Structure(rows, int(store.fact(COMPACTED) or 0))
+        self._checks = {
+            row.id: _Check(store, row, settings)
+            for row in rows
+            if row.deleted is None and (settings := self._structure.settings(row.id)) is not None
+        }
+
+        self._due = 0
+        """The next snapshot to look at, of whatever model."""
+
+    def run(self, progress: Progress | None) -> Verified:
+        last, count = self._store.last_offset(), 0
+        for event in _events(self._store):
+            count += 1
+            self._take(event)
+            if progress and count % CHUNK == 0:
+                progress(event.offset, last)
+        for check in self._checks.values():
+            check.compare(up_to=last)
+        self._structure.end(last, (Open(*row) for row in self._store.export_rows("open_impressions")))
+        problems = [*self._structure.problems, *(told for check in self._checks.values() for told in check.problems)]
+        return Verified(count, last, [check.result() for check in self._checks.values()], problems)
+
+    def _take(self, event: Event) -> None:
+        expected = self._structure.next
+        if event.offset != expected or event.offset > self._due:
+            for check in self._checks.values():
+                check.compare(up_to=min(event.offset, expected) - 1)
+                if event.offset != expected:
+                    check.skip_to(event.offset)
+            self._due = min((check.due() for check in self._checks.values()), default=sys.maxsize)
+        sound = self._structure.take(event)
+        if event.model in self._checks:
+            self._checks[event.model].take(event, sound)
+
+
+class _Check:
+    """One model's fold, next to its snapshots."""
+
+    def __init__(self, store: Store, row: ModelRow, settings: ModelSettings) -> None:
+        self._store = store
+        self._model = row
+        self._settings = settings
+        self._kept = sorted(store.snapshots(row.id), key=lambda snapshot: snapshot.offset)
+        self._place = 0
+        self._fold: Fold | None = None
+        self._begins = "nowhere"
+        self._folded = self._checked = self._different = 0
+        self.problems: list[str] = []
+
+    def take(self, event: Event, sound: bool) -> None:
+        if not sound or event.kind == Kind.ERASED:
+            # From here on the state is not known, until a snapshot tells it.
+            self._fold = None
+        elif event.kind == Kind.CREATED:
+            self._fold = Fold(self._settings)
+            self._fold.offset = event.offset
+            self._begins = "the beginning"
+        elif self._fold is not None and event.kind in FOLDED:
+            self._apply(self._fold, event)
+
+    def _apply(self, fold: Fold, event: Event) -> None:
+        try:
+            fate = fold.apply(event, closed_impression(self._store, event))
+        except (ValueError, KeyError, msgspec.DecodeError) as error:
+            self.problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")
+            self._fold = None
+            return
+        self._folded += 1
+        if fate == "missing":
+            self.problems.append(f"event {event.offset} of {self._model.name} closes a page that is not in the log")
+
+    def due(self) -> int:
+        """The offset of the next snapshot to look at."""
+        return self._kept[self._place].offset if self._place < len(self._kept) else sys.maxsize
+
+    def compare(self, up_to: int) -> None:
+        """Hold the snapshots up to an offset against the fold."""
+        while self.due() <= up_to:
+            snapshot = self._store.snapshot(self._model.id, self._kept[self._place].version)
+            self._place += 1
+            if snapshot is None:
+                continue
+            if self._fold is None:
+                self._go_on_from(snapshot)
+            elif self._fold.state() == snapshot.state and self._fold.version == snapshot.version:
+                self._checked += 1
+            else:
+                self._checked += 1
+                self._different += 1
+                self._tell(self._fold, snapshot)
+
+    def skip_to(self, offset: int) -> None:
+        """Events before this one are missing: only a state at their very end can be gone on from."""
+        self._fold = None
+        while self.due() < offset - 1:
+            self._place += 1
+        self.compare(up_to=offset - 1)
+
+    def _go_on_from(self, snapshot: Snapshot) -> None:
+        fold = self._restored(snapshot)
+        if fold is not None:
+            self._fold = fold
+            self._begins = f"version {snapshot.version}"
+
+    def _restored(self, snapshot: Snapshot) -> Fold | None:
+        fold = Fold(self._settings, [0.0] * len(self._settings.names))
+        try:
+            fold.restore(snapshot.state, snapshot.offset)
+        except (ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
+            self.problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
+            return None
+        return fold
+
+    def _tell(self, fold: Fold, snapshot: Snapshot) -> None:
+        kept = self._restored(snapshot)
+        if kept is None:
+            return
+        told = f"version {snapshot.version} of {self._model.name} is not what the log folds to: "
+        apart = np.abs(kept.ranker.weights - fold.ranker.weights)
+        if apart.max() > 0:
+            worst = int(apart.argmax())
+            told += (
+                f"the weight of {self._settings.names[worst]} is {kept.ranker.weights[worst]!r}, and the log gives "
+                f"{fold.ranker.weights[worst]!r}"
+            )
+        else:
+            told += "the weights are the same, but not what else the state holds"
+        self.problems.append(told)
+
+    def result(self) -> ModelVerified:
+        return ModelVerified(
+            self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins
+        )
+
+
+def _events(store: Store) -> Iterator[Event]:
+    after = 0
+    while events := store.events(after, CHUNK):
+        yield from events
+        after = events[-1].offset
+
+
+def _damage(path: Path) -> list[str]:
+    """What SQLite itself finds wrong with its file."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            told = [row[0] for row in connection.execute("PRAGMA integrity_check(10)")]
+    except sqlite3.DatabaseError as error:
+        raise DataError(f"cannot read {path}: {error}") from None
+    return [] if told == ["ok"] else [f"the file is damaged: {' '.join(line.split())}" for line in told]
