@@ -92,7 +92,7 @@ def simulate(
         np.zeros(impressions, np.int64),
         np.full(impressions if gradient_variance else 0, np.nan),
     )
-    points = _evaluation_points(impressions, evaluate_every)
+    points = evaluation_points(impressions, evaluate_every)
     learning, checkpoints = loop.run(impressions, points, record, progress)
     began = time.perf_counter()
     curve = _offline_curve(learner, points, checkpoints, data, nothing_relevant)
@@ -185,7 +185,12 @@ def _say_so() -> None:
         print("rankloop: compiling this method, once (some seconds)", file=sys.stderr)
 
 
-def _evaluation_points(impressions: int, every: int) -> list[int]:
+def evaluation_points(impressions: int, every: int) -> list[int]:
+    """After how many impressions the offline curve is measured: at 0, every so many, and at the end; 0: never.
+
+    >>> evaluation_points(250, 100)
+    [0, 100, 200, 250]
+    """
     return sorted({*range(0, impressions, every), impressions}) if every else []
 
 

@@ -14,9 +14,12 @@ from rankloop.errors import RankloopError, SettingsError
 from rankloop.live.client import AsyncClient, Client, ServiceError
 from rankloop.live.errors import RequestError
 
-from .serving import Serving, free_port
+from .serving import Serving
 
-NOBODY = f"http://127.0.0.1:{free_port()}"
+pytestmark = pytest.mark.xdist_group("client")
+
+NOBODY = "http://127.0.0.1:1"
+"""A port that no test is given, so nobody ever listens there."""
 CANDIDATES = {"a": [3.0, 1.0], "b": [2.0, 0.0], "c": [1.0, 2.0], "d": [0.0, 0.5]}
 
 
@@ -74,10 +77,17 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments():
     assert methods(Client) == methods(AsyncClient)
 
 
-@pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here"])
+@pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here", "http://", "http://no such..höst", "http://a:port"])
 def test_an_address_that_is_none_is_refused_at_once(wrong):
     with pytest.raises(SettingsError, match="http://"):
         Client(wrong)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_key_that_cannot_be_one_is_refused_and_not_repeated(kind):
+    with pytest.raises(SettingsError, match="key") as caught:
+        kind(NOBODY, "rl_secret\n")
+    assert "rl_secret" not in str(caught.value)
 
 
 # With a service
@@ -155,6 +165,22 @@ def test_the_life_of_a_model(client, shop):
     assert client.delete_model(shop) == {"deleted": shop}
     with pytest.raises(RequestError, match="no model"):
         client.model(shop)
+
+
+def test_a_dry_run_tells_the_start_and_makes_nothing(client, shop):
+    told = client.create_model(f"{shop}-2", ["engine"], start={"from": "incoming", "feature": "engine"}, dry_run=True)
+    assert told["start"]["keeps_first"] == pytest.approx(0.9)
+    assert f"{shop}-2" not in [model["name"] for model in client.models()]
+
+
+def test_states_can_be_fetched_and_compared(client, shop):
+    page = client.rank(shop, CANDIDATES)
+    client.click(page.impression, page.ranking[:1])
+    client.close(page.impression, wait=True)
+    assert client.snapshot(shop, 0)["weights"] == [0.0, 0.0]
+    assert client.compare(shop, 0, 0)["distance"] == 0.0
+    client.create_model(f"{shop}-running", ["engine"], scaling="running")
+    assert client.freeze_scaling(f"{shop}-running")["version"] == 1
 
 
 def test_a_model_takes_learner_settings_as_objects(client):

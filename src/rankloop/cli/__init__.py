@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from rankloop.cli import live, log, research  # noqa: F401  (each registers its commands)
+from rankloop.cli import demo, live, log, research, traffic  # noqa: F401  (each registers its commands)
 from rankloop.cli.app import app
 from rankloop.errors import RankloopError
 

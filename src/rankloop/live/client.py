@@ -51,8 +51,8 @@ class _Settings:
     Args:
         url: where the service listens, such as `http://127.0.0.1:8080`.
         key: an API key, if the service asks for one.
-        timeout: seconds that a page or a report waits. The service gives up on its own store after 1 second and then
-            answers in the incoming order itself, so more than that is worth waiting for.
+        timeout: seconds that connecting, sending and the answer may take, each. The service gives up on its own store
+            after 1 second and then answers in the incoming order itself, so more than that is worth waiting for.
         page_size: how many documents a fallback shows if `rank` is not told a `size`.
         keep: how many reports are kept while the service is down; beyond that, the oldest are given up.
     """
@@ -60,8 +60,11 @@ class _Settings:
     def __init__(
         self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise SettingsError(f"client: url must begin with http:// or https://; got {url!r}")
+        if not url.startswith(("http://", "https://")) or not _is_address(url):
+            raise SettingsError(f"client: url must be an address that begins with http:// or https://; got {url!r}")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            # Not quoted: a key with a stray line break is a secret all the same.
+            raise SettingsError("client: key has characters that no API key has; send it as it was printed")
         self._timeout = require_number("client", "timeout", timeout, above=0)
         self._conversation = Conversation(
             require_whole_number("client", "page_size", page_size, at_least=1),
@@ -110,8 +113,10 @@ class Client(_Settings):
 
     def disconnect(self) -> None:
         """Send what was kept, if that works now, and end the connections."""
-        self.flush()
-        self._http.close()
+        try:
+            self.flush()
+        finally:
+            self._http.close()
 
     def _play(self, talk: Talk[T]) -> T:
         try:
@@ -175,9 +180,15 @@ class Client(_Settings):
         """Send what was kept; whether everything is delivered."""
         return self._play(self._conversation.flush())
 
-    def create_model(self, name: str, features: int | Sequence[str], **settings: Any) -> dict[str, Any]:
-        """Make a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings."""
-        return self._manage("POST", "", settings | {"name": name, "features": features})
+    def create_model(
+        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
+    ) -> dict[str, Any]:
+        """Make a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings.
+
+        `dry_run`: only say so, and make nothing.
+        """
+        path = "?dry_run=true" if dry_run else ""
+        return self._manage("POST", path, settings | {"name": name, "features": features})
 
     def models(self) -> list[dict[str, Any]]:
         """All models."""
@@ -199,9 +210,21 @@ class Client(_Settings):
         """Stop learning and exploring: show the model's best order."""
         return self._manage("POST", _at(name, "freeze"))
 
+    def freeze_scaling(self, name: str) -> dict[str, Any]:
+        """Let running statistics stay as they are, so that the model can be exported."""
+        return self._manage("POST", _at(name, "freeze-scaling"))
+
     def snapshots(self, name: str) -> list[dict[str, Any]]:
         """The states of a model that are kept."""
         return self._manage("GET", _at(name, "snapshots"))["snapshots"]
+
+    def snapshot(self, name: str, version: int) -> dict[str, Any]:
+        """A kept state, whole."""
+        return self._manage("GET", _at(name, f"snapshots/{version}"))
+
+    def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
+        """Two kept states side by side."""
+        return self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
 
     def roll_back(self, name: str, version: int) -> dict[str, Any]:
         """Return to a kept state; learning goes on from there."""
@@ -232,8 +255,10 @@ class AsyncClient(_Settings):
 
     async def disconnect(self) -> None:
         """Send what was kept, if that works now, and end the connections."""
-        await self.flush()
-        await self._http.aclose()
+        try:
+            await self.flush()
+        finally:
+            await self._http.aclose()
 
     async def _play(self, talk: Talk[T]) -> T:
         try:
@@ -280,9 +305,12 @@ class AsyncClient(_Settings):
         """Send what was kept; whether everything is delivered."""
         return await self._play(self._conversation.flush())
 
-    async def create_model(self, name: str, features: int | Sequence[str], **settings: Any) -> dict[str, Any]:
+    async def create_model(
+        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
+    ) -> dict[str, Any]:
         """Make a model; see `Client.create_model`."""
-        return await self._manage("POST", "", settings | {"name": name, "features": features})
+        path = "?dry_run=true" if dry_run else ""
+        return await self._manage("POST", path, settings | {"name": name, "features": features})
 
     async def models(self) -> list[dict[str, Any]]:
         """All models."""
@@ -304,9 +332,21 @@ class AsyncClient(_Settings):
         """Stop learning and exploring: show the model's best order."""
         return await self._manage("POST", _at(name, "freeze"))
 
+    async def freeze_scaling(self, name: str) -> dict[str, Any]:
+        """Let running statistics stay as they are, so that the model can be exported."""
+        return await self._manage("POST", _at(name, "freeze-scaling"))
+
     async def snapshots(self, name: str) -> list[dict[str, Any]]:
         """The states of a model that are kept."""
         return (await self._manage("GET", _at(name, "snapshots")))["snapshots"]
+
+    async def snapshot(self, name: str, version: int) -> dict[str, Any]:
+        """A kept state, whole."""
+        return await self._manage("GET", _at(name, f"snapshots/{version}"))
+
+    async def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
+        """Two kept states side by side."""
+        return await self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
 
     async def roll_back(self, name: str, version: int) -> dict[str, Any]:
         """Return to a kept state; learning goes on from there."""
@@ -318,6 +358,13 @@ class AsyncClient(_Settings):
 
     async def _manage(self, method: str, path: str, content: Any = None) -> dict[str, Any]:
         return await self._play(self._conversation.manage(method, path, content))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
 
 
 def _at(name: str, what: str = "") -> str:

@@ -1,0 +1,219 @@
+"""The service learns what the simulation learns: same seed, same traffic, same bits."""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+import rankloop as rl
+from rankloop.errors import SettingsError
+from rankloop.live.client import Client, ServiceError
+from rankloop.live.errors import RequestError
+from rankloop.live.keys import create_key
+from rankloop.live.stores import open_store
+from rankloop.live.traffic import ensure_model, play
+from rankloop.loop import draw_query
+
+from .serving import COMMAND, Serving
+
+pytestmark = pytest.mark.xdist_group("traffic")
+
+LEARNERS = [
+    *(rl.ROLTR(reward=reward) for reward in rl.rewards.REWARDS),
+    rl.ROLTR(discount=0.9, learning_rate=0.1),
+    rl.PDGD(),
+    rl.DBGD(),
+    rl.DBGD(interleaving="team-draft"),
+    rl.PMGD(candidates=5),
+    rl.COLTR(candidates=20),
+    rl.FixedWeights(),
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Serving(tmp_path_factory.mktemp("traffic")) as running:
+        yield running
+
+
+@pytest.fixture
+def client(service):
+    with Client(service.url, timeout=30.0) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def data():
+    return rl.load("tiny", scale=0.1)
+
+
+def assert_same(there, here):
+    """Bit by bit: weights at every point and at the end, every page's quality, every click, the offline curve."""
+    for name in ("weights", "checkpoints", "online_curve", "clicks", "offline_curve"):
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name), err_msg=name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+def test_the_service_ends_with_the_bits_of_the_simulation(client, data, learner):
+    name = f"same-{LEARNERS.index(learner)}"
+    here = rl.simulate(learner, rl.users.noisy(), data, 120, seed=7, evaluate_every=50)
+    assert ensure_model(client, name, data, learner, seed=7)[1]
+    there = play(client, name, rl.users.noisy(), data, 120, seed=7, evaluate_every=50)
+    assert (there.pages, there.undelivered) == ({"learned": 120}, 0)
+    assert_same(there.run, here)
+    if learner.learns_from == "clicks":
+        assert (there.run.weights != there.run.checkpoints[0]).any()
+
+
+def test_one_named_visitor_and_short_pages_are_the_simulation_too(client, data):
+    here = rl.simulate(rl.ROLTR(), rl.users.perfect(), data, 60, seed=3, evaluate_every=0, page_size=4)
+    ensure_model(client, "short", data, seed=3, page_size=4)
+    there = play(client, "short", rl.users.perfect(), data, 60, seed=3, evaluate_every=0, visitors=1)
+    assert_same(there.run, here)
+    assert there.run.offline_curve.shape == (0, 2)
+
+
+def test_postgresql_keeps_the_same_bits(postgres_address, data, tmp_path):
+    here = rl.simulate(rl.ROLTR(), rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
+    with Serving(tmp_path, address=postgres_address) as running, Client(running.url, timeout=30.0) as client:
+        ensure_model(client, "shared", data, seed=5)
+        there = play(client, "shared", rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
+    assert_same(there.run, here)
+
+
+def test_a_batch_is_shown_by_one_state_and_then_learned_from_in_order(client, data):
+    ranker = rl.OnlineRanker(rl.ROLTR(learning_rate=0.1), data.features, seed=2)
+    user, train = rl.users.noisy(), data.train
+    ensure_model(client, "batches", data, rl.ROLTR(learning_rate=0.1), seed=2)
+    there = play(client, "batches", user, data, 35, seed=2, batch=10, evaluate_every=0)
+    one_by_one = rl.simulate(rl.ROLTR(learning_rate=0.1), user, data, 35, seed=2, evaluate_every=0)
+    for first in range(0, 35, 10):
+        pages = []
+        for i in range(first, min(first + 10, 35)):
+            q = draw_query(np.uint64(2), i, train.queries)
+            begin, end = train.offsets[q], train.offsets[q + 1]
+            page = ranker.rank(train.features[begin:end])
+            pages.append((page, user.clicks(train.grades[begin:end][page.documents].tolist(), 2, i)))
+        for page, clicks in pages:
+            ranker.learn(page, clicks)
+    np.testing.assert_array_equal(there.run.weights, ranker.weights)
+    assert (there.run.weights != one_by_one.weights).any()
+
+
+def test_a_model_that_is_there_keeps_its_control_group_and_goes_on(client, data):
+    client.create_model("there", list(data.feature_names), seed=4, guards={"control": 0.5}, scaling="query")
+    found, new = ensure_model(client, "there", data, seed=9)
+    assert (found["settings"]["seed"], new) == (4, False)
+    first = play(client, "there", rl.users.noisy(), data, 30, seed=1, visitors=20, evaluate_every=0)
+    assert set(first.pages) == {"learned", "control"}
+    assert sum(first.pages.values()) == 30
+    again = play(client, "there", rl.users.noisy(), data, 10, seed=2, visitors=20, evaluate_every=10)
+    assert again.run.checkpoints[0].tolist() == first.run.weights.tolist()
+    fates = client.model("there")["fates"]
+    assert fates["control"] == first.pages["control"] + again.pages.get("control", 0)
+
+
+def test_a_model_that_is_not_what_was_asked_for_is_refused(client, data):
+    ensure_model(client, "taken", data, rl.PDGD(), seed=1)
+    assert ensure_model(client, "taken", data, rl.PDGD(), seed=1, page_size=10)[1] is False
+    with pytest.raises(SettingsError, match=r"with learner PDGD\(\) and not ROLTR\(\)"):
+        ensure_model(client, "taken", data, rl.ROLTR(), seed=1)
+    with pytest.raises(SettingsError, match="page_size 10 and not 3"):
+        ensure_model(client, "taken", data, seed=1, page_size=3)
+    client.create_model("narrow", 2)
+    with pytest.raises(SettingsError, match="has 2 features and tiny has 20"):
+        ensure_model(client, "narrow", data, seed=1)
+
+
+def test_what_learns_from_grades_cannot_be_live(client, data):
+    with pytest.raises(SettingsError, match="MDPRank cannot learn from visitors' clicks alone; use one of ROLTR, PDGD"):
+        ensure_model(client, "skyline", data, rl.MDPRank(), seed=1)
+    with pytest.raises(RequestError, match="Invalid value 'MDPRank'"):
+        client.create_model("skyline", data.features, learner=rl.MDPRank())
+    assert "skyline" not in [model["name"] for model in client.models()]
+
+
+def test_running_statistics_have_no_offline_curve(client, data):
+    client.create_model("running", list(data.feature_names), scaling="running")
+    with pytest.raises(SettingsError, match="evaluate_every 0"):
+        play(client, "running", rl.users.noisy(), data, 5, seed=1)
+    assert play(client, "running", rl.users.noisy(), data, 5, seed=1, evaluate_every=0).pages == {"learned": 5}
+
+
+def test_a_service_that_ends_in_the_middle_ends_the_traffic_with_a_sentence(tmp_path, data):
+    with Serving(tmp_path) as running, Client(running.url, timeout=30.0) as client:
+        ensure_model(client, "short-lived", data, seed=1)
+        kill_at = {10: running.kill}
+        with pytest.raises(ServiceError, match="impression 10 got no answer; the service cannot be asked"):
+            play(
+                client, "short-lived", rl.users.noisy(), data, 50, seed=1, batch=50, evaluate_every=0,
+                progress=lambda done, *_: kill_at.get(done, lambda: None)(),
+            )  # fmt: skip
+
+
+def command(*words, environment=None):
+    return subprocess.run(
+        [*COMMAND, "simulate-traffic", "--scale", "0.1", *words], capture_output=True, text=True, timeout=120,
+        env=environment,
+    )  # fmt: skip
+
+
+def test_the_command_shows_curves_as_table_picture_and_json(service, data, tmp_path):
+    words = ["--url", service.url, "--model", "by-command", "--learner", "PDGD", "--set", "learning_rate=0.05"]
+    words += ["--impressions", "60", "--evaluate-every", "20", "--seed", "11"]
+    told = command(*words, "--json", "--picture", str(tmp_path / "curve.png"))
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    here = rl.simulate(rl.PDGD(learning_rate=0.05), rl.users.noisy(), data, 60, seed=11, evaluate_every=20)
+    assert found["weights"] == here.weights.tolist()
+    assert [point["offline"] for point in found["curve"]] == here.offline_curve[:, 1].tolist()
+    assert found["curve"][1]["online"] == here.online_curve[:20].mean()
+    assert found["online_ndcg"] == here.online_ndcg
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    shown = command(*words)
+    assert shown.returncode == 0, shown.stderr
+    assert "goes on from version 60" in shown.stderr
+    assert f"{here.offline_curve[-1, 1]:.4f}" in shown.stdout.splitlines()[1]
+
+
+def test_the_command_without_a_service_says_one_sentence(tmp_path):
+    told = command("--url", "http://127.0.0.1:1")
+    assert told.returncode == 2
+    assert told.stdout == ""
+    assert len(told.stderr.strip().splitlines()) == 1
+    assert "no service to play with" in told.stderr
+    assert "rankloop serve" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--user", "drunk"], "user must be one of"),
+        (["--set", "learning_rate"], "--set takes SETTING=VALUE"),
+        (["--learner", "ROLTR", "--set", "reward=ips"], "reward must be one of"),
+        (["--picture", "curve.xyz"], "--picture takes a .png"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_one_sentence(words, sentence):
+    told = command(*words)
+    assert told.returncode == 2
+    assert sentence in told.stderr
+    assert len(told.stderr.strip().splitlines()) == 1
+
+
+def test_the_key_comes_from_the_environment(tmp_path):
+    address = tmp_path / "rankloop.db"
+    store = open_store(address)
+    key = create_key(store, "tester", ["rank", "click", "admin"], 0)
+    store.close()
+    with Serving(tmp_path) as running:
+        words = ["--url", running.url, "--impressions", "5", "--json"]
+        refused = command(*words, environment=os.environ | {"RANKLOOP_API_KEY": "rl_wrong"})
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "API key" in refused.stderr
+        played = command(*words, environment=os.environ | {"RANKLOOP_API_KEY": key})
+        assert played.returncode == 0, played.stderr
+        assert key not in played.stdout + played.stderr
