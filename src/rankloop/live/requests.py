@@ -94,7 +94,7 @@ class CloseBody(msgspec.Struct, forbid_unknown_fields=True):
 class RollBackBody(msgspec.Struct, forbid_unknown_fields=True):
     """The version to return to."""
 
-    version: Annotated[int, msgspec.Meta(ge=0)]
+    version: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
 def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, client: bytes) -> Request:
@@ -166,8 +166,8 @@ def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings)
         row, column = np.argwhere(~(np.abs(stored.astype(np.float64)) <= largest))[0]
         raise _bad(
             f"candidate {ids[row]!r}",
-            f"feature {settings.names[column]!r} must be a finite number between −{largest:g} and {largest:g}; "
-            f"got {features[row, column]:g}",
+            f"feature {settings.names[column]!r} must be a finite number that {settings.precision} can hold, from "
+            f"−{largest:g} to {largest:g}; got {features[row, column]:g}",
         )
     return stored
 

@@ -103,3 +103,12 @@ class Running:
         closed = self.post(f"/v1/impressions/{page['impression']}/close", json={"wait": True})
         assert closed.status_code == 200, closed.text
         return page
+
+
+def everything(app: Running) -> Any:
+    """All that a request could have changed: the log, and each model's state to the bit."""
+    store = app.service.store
+    models = {model.name: store.newest_snapshot(model.id) for model in store.models()}
+    weights = {model.settings.name: model.view().model.ranker.weights.tobytes() for model in app.service.registry.all()}
+    versions = {model.settings.name: model.version for model in app.service.registry.all()}
+    return store.last_offset(), models, weights, versions

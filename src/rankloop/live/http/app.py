@@ -94,6 +94,9 @@ class Application:
             self._answering -= 1
 
     async def _respond(self, scope: Any, receive: Any, send: Any) -> None:
+        if _has_hidden_slash(scope):
+            await _send(send, NOWHERE, *NOWHERE.encoded(False))
+            return
         if scope["method"] == "POST":
             for pattern, route in self._hot:
                 match = pattern.fullmatch(scope["path"])
@@ -101,9 +104,7 @@ class Application:
                     answer = await self._answer(route, dict(scope["headers"]), match.groupdict(), {}, receive)
                     await _send(send, *answer)
                     return
-        if _has_hidden_slash(scope):
-            await _send(send, NOWHERE, *NOWHERE.encoded(False))
-        elif scope["method"] == "HEAD":
+        if scope["method"] == "HEAD":
             await self.pages(scope | {"method": "GET"}, receive, _guarded(_without_body(send)))
         else:
             await self.pages(scope, receive, _guarded(send))
@@ -160,12 +161,12 @@ def _without_body(send: Any) -> Any:
 
 
 def _has_hidden_slash(scope: Any) -> bool:
-    """Whether a name in the address of an API call contains an encoded slash.
+    """Whether the address of an API call contains an encoded slash.
 
-    No name has one, and what stands in front of the service may read it differently than the service would.
+    No name in it has one, and what stands in front of the service may read it differently than the service would.
     """
     raw = scope.get("raw_path") or b""
-    return b"%2f" in raw.lower() and raw.startswith((b"/v1/", b"/ubi/"))
+    return b"%" in raw and b"%2f" in raw.lower() and scope["path"].startswith(("/v1/", "/ubi/"))
 
 
 async def _routing_error(request: HttpRequest, error: Any) -> Response:

@@ -1,0 +1,420 @@
+"""Whatever is sent that breaks a rule: a JSON error that says what to fix, no 500, and every model stays as it was."""
+
+import base64
+
+import msgspec
+import numpy as np
+import pytest
+
+from rankloop.live.http.routes import ROUTES
+from rankloop.live.requests import Limits
+from rankloop.live.service import GRACE, now
+from rankloop.live.tokens import FIELDS
+
+from .conftest import ROWS
+from .running import MSGPACK, Running
+
+pytestmark = pytest.mark.xdist_group("live-http-bad")
+
+A = '{"id": "a", "features": [1, 2]}'
+B = '{"id": "b", "features": [2, 1]}'
+RANK = "/v1/models/shop/rank"
+
+
+@pytest.fixture(scope="module")
+def impression(app):
+    """The id of a page that is open."""
+    return app.rank("shop", ROWS)["impression"]
+
+
+def candidates(*rows):
+    return '{"candidates": [' + ", ".join(rows) + "]}"
+
+
+def with_a(more, others=""):
+    """The candidate a, and what else is in the body."""
+    return f'{{"candidates": [{A}{others}], {more}}}'
+
+
+def many(count):
+    return candidates(*(f'{{"id": "{i}", "features": [1, 2]}}' for i in range(count)))
+
+
+def matrix(values, ids=("a", "b")):
+    block = base64.b64encode(np.array(values, "<f4").tobytes()).decode()
+    return msgspec.json.encode({"ids": ids, "matrix": block}).decode()
+
+
+BAD_RANKS = [
+    # numbers
+    (candidates('{"id": "a", "features": [NaN, 1]}'), 400, "the body cannot be read"),
+    (candidates('{"id": "a", "features": [Infinity, 1]}'), 400, "the body cannot be read"),
+    (candidates('{"id": "a", "features": [-Infinity, 1]}'), 400, "the body cannot be read"),
+    (candidates('{"id": "a", "features": [1e999, 1]}'), 422, "out of range - at `$.candidates[0].features[0]`"),
+    (candidates('{"id": "a", "features": [1e39, 1]}'), 422, "'engine' must be a finite number that float32 can hold"),
+    (candidates('{"id": "a", "features": [1, -1e39]}'), 422, "'price' must be a finite number that float32 can hold"),
+    (candidates(A, '{"id": "z", "features": [1, 1e19]}'), 422, "candidate 'z': feature 'price'"),
+    (candidates('{"id": "a", "features": [%s, 1]}' % ("9" * 400)), 422, "out of range"),
+    (candidates('{"id": "a", "features": [%s, 1]}' % ("9" * 5000)), 422, "out of range"),
+    (candidates('{"id": "a", "features": ["1", "2"]}'), 422, "Expected `float`, got `str`"),
+    (candidates('{"id": "a", "features": [null, 2]}'), 422, "Expected `float`, got `null`"),
+    (candidates('{"id": "a", "features": [true, 2]}'), 422, "Expected `float`, got `bool`"),
+    # features
+    (candidates('{"id": "a", "features": [1]}'), 422, "candidate 'a': this model has 2 features; got 1"),
+    (candidates('{"id": "a", "features": [1, 2, 3]}'), 422, "this model has 2 features; got 3"),
+    (candidates('{"id": "a", "features": []}'), 422, "this model has 2 features; got 0"),
+    (candidates('{"id": "a", "features": {"engine": 1, "colour": 2}}'), 422, "this model has no feature 'colour'"),
+    (candidates('{"id": "a", "features": {"engine": 1}}'), 422, "feature 'price' is missing"),
+    (candidates('{"id": "a", "features": {"engine": 1, "price": {"$gt": 0}}}'), 422, "Expected `float`"),
+    (candidates('{"id": "a"}'), 422, "missing required field `features`"),
+    (candidates('{"features": [1, 2]}'), 422, "missing required field `id`"),
+    (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`"),
+    # candidates
+    (candidates(), 422, "candidates: there must be at least one"),
+    (candidates(A, A), 422, "every candidate needs an id of its own; 'a' is there twice"),
+    (candidates('{"id": "", "features": [1, 2]}'), 422, "length >= 1"),
+    (candidates('{"id": "%s", "features": [1, 2]}' % ("x" * 513)), 422, "length <= 512"),
+    (candidates('{"id": 7, "features": [1, 2]}'), 422, "Expected `str`, got `int`"),
+    (many(5_001), 422, "at most 5,000 are ranked at once; got 5,001"),
+    (many(100_000), 422, "at most 5,000 are ranked at once; got 100,000"),
+    ("{}", 422, 'send either "candidates", or "ids" with a "matrix"'),
+    ("", 422, 'send either "candidates", or "ids" with a "matrix"'),
+    ('{"ids": ["a"]}', 422, 'send either "candidates", or "ids" with a "matrix"'),
+    ('{"matrix": "AAAA"}', 422, 'send either "candidates", or "ids" with a "matrix"'),
+    (with_a('"ids": ["a"], "matrix": "AAAA"'), 422, 'send either "candidates", or'),
+    # the matrix
+    ('{"ids": ["a"], "matrix": "§§§"}', 422, "Invalid base64 encoded string"),
+    ('{"ids": ["a"], "matrix": "AAA"}', 422, "Invalid base64 encoded string"),
+    ('{"ids": ["a"], "matrix": [1, 2]}', 422, "Expected `bytes | null`, got `array`"),
+    (matrix([[1, 2]]), 422, "2 candidates with 2 features are 16 bytes of float32; got 8"),
+    (matrix([[1, 2], [3, 4], [5, 6]]), 422, "got 24"),
+    (matrix([[1, 2], [np.nan, 4]]), 422, "candidate 'b': feature 'engine' must be a finite number"),
+    (matrix([[1, 2], [3, -np.inf]]), 422, "candidate 'b': feature 'price' must be a finite number"),
+    (matrix([[1, 2], [3, 4]], ids=("a", "a")), 422, "'a' is there twice"),
+    # the page
+    (with_a('"size": 0'), 422, ">= 1 - at `$.size`"),
+    (with_a('"size": -1'), 422, ">= 1 - at `$.size`"),
+    (with_a('"size": 4'), 422, "this model's pages have at most 3 documents; got 4"),
+    (with_a('"size": 99999999999999999999'), 422, "at most 3 documents"),
+    (with_a('"size": ' + "9" * 5000), 422, "out of range"),
+    (with_a('"size": 1.5'), 422, "Expected `int | null`, got `float`"),
+    (with_a('"pinned": {"z": 1}'), 422, "pinned: 'z' is not among the candidates"),
+    (with_a('"pinned": {"a": 1, "b": 1}', ", " + B), 422, "two documents are pinned to rank 1"),
+    (with_a('"pinned": {"a": 3}', ", " + B), 422, "'a' is pinned to rank 3, but the page has 2"),
+    (with_a('"pinned": {"a": 0}'), 422, ">= 1"),
+    (with_a('"pinned": {"a": "1"}'), 422, "Expected `int`"),
+    (with_a('"rest": "yes"'), 422, "Expected `bool`"),
+    # who and what for
+    (with_a('"query": "' + "q" * 4097 + '"'), 422, "length <= 4096"),
+    (with_a('"query": 5'), 422, "Expected `str`"),
+    (with_a('"client": ""'), 422, "length >= 1"),
+    (with_a('"client": "' + "c" * 513 + '"'), 422, "length <= 512"),
+    (with_a('"user": "me"'), 422, "unknown field `user`"),
+    # no JSON, or not the right one
+    ("{", 400, "the body cannot be read"),
+    ("nonsense", 400, "the body cannot be read"),
+    ("{}{}", 400, "the body cannot be read"),
+    ('{"query": "\\ud800"}', 400, "the body cannot be read"),
+    ("[]", 422, "Expected `object`, got `array`"),
+    ('"text"', 422, "Expected `object`, got `str`"),
+    ("[" * 100_000, 422, "Expected `object`, got `array`"),
+    ('{"candidates": ' + "[" * 100_000, 422, "Expected `object`, got `array`"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "sentence"), BAD_RANKS, ids=range(len(BAD_RANKS)))
+def test_a_bad_rank_request_is_refused_with_what_to_fix(refused, body, status, sentence):
+    told = refused("POST", RANK, status, content=body.encode(), headers={"content-type": "application/json"})
+    assert sentence in told
+
+
+BAD_BYTES = [
+    (b"\xff\xfe\x00", "application/json", 400),
+    (b'{"query": "\xff"}', "application/json", 400),
+    (b"\x00" * 100, "application/json", 400),
+    (b"\xef\xbb\xbf{}", "application/json", 400),
+    (b"\xc1", MSGPACK, 400),
+    (b"\x81", MSGPACK, 400),
+    (b"\x81\xa5query\xa2\xff\xfe", MSGPACK, 400),
+    (b"\xdd\xff\xff\xff\xff", MSGPACK, 422),
+    (b"\xdf\xff\xff\xff\xff", MSGPACK, 400),
+    (b"\x91" * 100_000, MSGPACK, 422),
+    (b"\x82\xa3ids\x91\xa1a\xa6matrix\xc6\xff\xff\xff\xff", MSGPACK, 400),
+    (b"\xc7\x01\x05a", MSGPACK, 422),
+    (b"{}", MSGPACK, 422),
+    (b"{}", "text/plain", 415),
+    (b"{}", "application/x-www-form-urlencoded", 415),
+    (b"{}", "multipart/form-data; boundary=x", 415),
+    (b"<rank/>", "application/xml", 415),
+    (b"{}", "application/json5", 415),
+    (b"{}", "\xff", 415),
+    (b"{}", "", 415),
+]
+
+
+@pytest.mark.parametrize(("body", "kind", "status"), BAD_BYTES, ids=range(len(BAD_BYTES)))
+def test_bytes_that_mean_nothing_are_refused(refused, body, kind, status):
+    codes = {400: "malformed_body", 415: "unsupported_media_type", 422: "invalid_request"}
+    told = refused("POST", RANK, status, codes[status], content=body, headers={"content-type": kind.encode("latin-1")})
+    assert status != 415 or "send application/json or application/msgpack" in told
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e39, 1e300])
+def test_messagepack_can_say_what_json_cannot_and_is_refused_all_the_same(app, refused, impression, value):
+    rank = {"candidates": [{"id": "a", "features": [1.0, value]}]}
+    click = {"impression": impression, "clicks": {"a": value}}
+    model = {"name": "odd", "features": 2, "start": {"from": "weights", "weights": [1.0, value]}}
+    for path, body in ((RANK, rank), ("/v1/clicks", click), ("/v1/models", model)):
+        packed = {"content": msgspec.msgpack.encode(body), "headers": {"content-type": MSGPACK}}
+        refused("POST", path, 422, **packed)
+
+
+# Clicks
+
+
+BAD_CLICKS = [
+    ("{}", 422, 'send {"impression": "…", "clicks": ["id", …]}'),
+    ('{"impression": "%(id)s"}', 422, 'send {"impression": "…", "clicks": ["id", …]}'),
+    ('{"clicks": ["a"]}', 422, 'send {"impression": "…", "clicks": ["id", …]}'),
+    ('{"impression": "%(id)s", "clicks": ["a"], "reports": []}', 422, "either one report or a list of them"),
+    ('{"impression": "%(id)s", "clicks": {"a": 1.01}}', 422, "<= 1.0"),
+    ('{"impression": "%(id)s", "clicks": {"a": -0.01}}', 422, ">= 0.0"),
+    ('{"impression": "%(id)s", "clicks": {"a": 1e400}}', 422, "out of range"),
+    ('{"impression": "%(id)s", "clicks": {"a": NaN}}', 400, "cannot be read"),
+    ('{"impression": "%(id)s", "clicks": {"a": "1"}}', 422, "Expected `float`"),
+    ('{"impression": "%(id)s", "clicks": [1]}', 422, "Expected `str`"),
+    ('{"impression": "%(id)s", "clicks": "a"}', 422, "Expected `object | array | null`"),
+    ('{"impression": "%(id)s", "clicks": [""]}', 422, "length >= 1"),
+    ('{"impression": "%(id)s", "clicks": ["a"], "rank": 1}', 422, "unknown field `rank`"),
+    ('{"reports": [{"impression": "%(id)s"}]}', 422, "missing required field `clicks`"),
+    ('{"reports": [' + ", ".join(['{"impression": "x", "clicks": []}'] * 1_001) + "]}", 422, "at most 1,000 at once"),
+    ('{"impression": "%(id)s", "clicks": [' + ", ".join(['"a"'] * 1_001) + "]}", 422, "at most 1,000 clicks in one"),
+    ('{"reports": [{"impression": "%(id)s", "clicks": []}, {"impression": "x", "clicks": []}]}', 400, "report 1: "),
+    ('{"impression": "", "clicks": []}', 422, "length >= 1"),
+    ('{"impression": "%s", "clicks": []}' % ("A" * 513), 422, "length <= 512"),
+    ('{"impression": null, "clicks": []}', 422, "send {"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "sentence"), BAD_CLICKS, ids=range(len(BAD_CLICKS)))
+def test_a_bad_report_is_refused_as_a_whole(refused, impression, body, status, sentence):
+    content = body.replace("%(id)s", impression).encode()
+    assert sentence in refused("POST", "/v1/clicks", status, content=content)
+
+
+# Impression ids
+
+
+def resigned(app, impression, **change):
+    """An id that says something else, with the signature of the true one."""
+    raw = base64.urlsafe_b64decode(impression + "==")
+    secret, model, number, at = FIELDS.unpack(raw[: FIELDS.size])
+    fields = {"secret": secret, "model": model, "number": number, "at": at} | change
+    forged = FIELDS.pack(*fields.values()) + raw[FIELDS.size :]
+    return base64.urlsafe_b64encode(forged).rstrip(b"=").decode()
+
+
+BROKEN = {
+    "cut off": lambda app, true: true[:-1],
+    "longer": lambda app, true: true + "A",
+    "padded": lambda app, true: true + "==",
+    "another letter": lambda app, true: true[:-2] + ("A" if true[-2] != "A" else "B") + true[-1],
+    "the same bytes, spelt otherwise": lambda app, true: true[:-1] + chr(ord(true[-1]) + 1),
+    "upper case": lambda app, true: true.upper(),
+    "no base64": lambda app, true: "*" * len(true),
+    "not ASCII": lambda app, true: "é" * len(true),
+    "another model": lambda app, true: resigned(app, true, model=2),
+    "another page": lambda app, true: resigned(app, true, number=10**6),
+    "another time": lambda app, true: resigned(app, true, at=now() + 1),
+    "signature of zeros": lambda app, true: resigned(app, true)[:32] + "A" * (len(true) - 32),
+    "SQL": lambda app, true: "' OR 1=1 --",
+    "spaces around it": lambda app, true: f" {true} ",
+    "a line end after it": lambda app, true: f"{true}\n",
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_or_forged_id_is_refused_in_reports_and_closings(app, refused, impression, how):
+    broken = BROKEN[how](app, impression)
+    assert broken != impression
+    told = refused("POST", "/v1/clicks", 400, "impression_invalid", json={"impression": broken, "clicks": ["a"]})
+    assert "send it back exactly as rank gave it" in told
+    refused("POST", f"/v1/impressions/{quoted(broken)}/close", 400, "impression_invalid", json={})
+
+
+def quoted(text):
+    return "".join(f"%{byte:02X}" for byte in text.encode())
+
+
+def test_an_id_signed_with_a_secret_that_was_never_there_has_expired(app, refused, impression):
+    for stranger in (resigned(app, impression, secret=77), "A" * len(impression)):
+        refused("POST", "/v1/clicks", 410, "impression_expired", json={"impression": stranger, "clicks": ["a"]})
+
+
+def test_an_id_expires_a_week_after_its_window(app, refused):
+    shop = app.service.registry.get("shop")
+    old = app.service.impression_id(shop.id, 1, now() - int(shop.settings.window * 1000) - GRACE - 1)
+    told = refused("POST", "/v1/clicks", 410, "impression_expired", json={"impression": old, "clicks": ["a"]})
+    assert "too long ago" in told
+    refused("POST", f"/v1/impressions/{old}/close", 410, "impression_expired", json={})
+
+
+def test_an_id_of_another_service_is_refused(app, refused, tmp_path):
+    with Running(tmp_path / "other.db") as other:
+        other.model("shop", ["engine", "price"], page_size=3, scaling="none")
+        foreign = other.rank("shop", ROWS)["impression"]
+    told = refused("POST", "/v1/clicks", 400, "impression_invalid", json={"impression": foreign, "clicks": ["a"]})
+    assert "its signature is wrong" in told
+
+
+def test_an_id_of_a_deleted_model_is_gone(app, refused):
+    app.model("short-lived", ["engine", "price"])
+    page = app.rank("short-lived", ROWS)
+    assert app.ask("DELETE", "/v1/models/short-lived").json() == {"deleted": "short-lived"}
+    refused("POST", "/v1/clicks", 410, "model_deleted", json={"impression": page["impression"], "clicks": ["a"]})
+    refused("POST", f"/v1/impressions/{page['impression']}/close", 410, "model_deleted", json={})
+
+
+def test_an_id_that_is_replayed_counts_once(app):
+    page = app.learn("shop", ROWS)
+    weights = app.get("/v1/models/shop").json()["weights"]
+    report = {"impression": page["impression"], "clicks": page["ranking"]}
+    for _ in range(3):
+        told = app.post("/v1/clicks", json=report).json()
+        assert (told["accepted"], told["late"]) == (0, 3)
+        again = app.post(f"/v1/impressions/{page['impression']}/close", json={"wait": True}).json()
+        assert again["closed"] is False
+    assert app.get("/v1/models/shop").json()["weights"] == weights
+
+
+# Names in addresses
+
+TRICKS = [
+    "'; DROP TABLE models; --",
+    "shop' OR '1'='1",
+    "../../../../etc/passwd",
+    "..\\..\\windows",
+    "/etc/passwd",
+    "%00",
+    "shop%00",
+    "shop\x00",
+    "shop ",
+    "SHOP",
+    "shop.",
+    "shop/",
+    "shop//rank",
+    "*",
+    "?",
+    "#",
+    "${jndi:ldap://x}",
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "x" * 10_000,
+    "ſhop",
+    "ｓｈｏｐ",
+    "\u202eshop",
+    "🛍",
+    "shop\r\nx-injected: 1",
+    ".",
+    "..",
+    "-1",
+    "__proto__",
+]
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
+def test_a_name_that_is_no_model_is_not_found_anywhere(refused, app, trick):
+    name = quoted(trick)
+    for route in ROUTES:
+        if "{model}" in route.path:
+            path = route.path.format(model=name, version=0)
+            told = refused(route.method, path, 404, content=b"{}" if route.method == "POST" else None)
+            assert "x-injected" not in told or "\n" not in told
+    for path in ("/ubi/queries", "/ubi/events"):
+        refused("GET", path, 404, "no_such_model", params={"model": trick})
+
+
+@pytest.mark.parametrize("trick", [*(t for t in TRICKS if t not in ("SHOP", "shop.")), "", "a" * 65, "_x", "a b", "é"])
+def test_no_model_can_be_called_so(refused, trick):
+    told = refused("POST", "/v1/models", 422, json={"name": trick, "features": 2})
+    assert "name must be 1 to 64 letters" in told
+
+
+@pytest.mark.parametrize("trick", TRICKS[:10])
+def test_hostile_texts_are_texts_and_come_back_as_they_were(app, trick):
+    page = app.rank("shop", {trick: [1.0, 2.0], "b": [0.0, 0.0]}, query=trick, client=trick, pinned={trick: 1})
+    assert page["ranking"] == [trick, "b"]
+    told = app.post("/v1/clicks", json={"impression": page["impression"], "clicks": [trick, f"{trick}?"]}).json()
+    assert (told["accepted"], told["unknown"]) == (1, [f"{trick}?"])
+    [query] = app.get(f"/ubi/queries?model=shop&limit=1&after={app.service.store.last_offset() - 2}").json()["queries"]
+    assert query["user_query"] == trick
+
+
+def test_a_name_in_an_error_is_cut_short_however_long_it_is(refused):
+    assert len(refused("POST", f"/v1/models/{'x' * 50_000}/rank", 404, content=b"{}")) < 200
+
+
+# Methods
+
+
+@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
+def test_other_methods_are_refused_with_those_there_are(app, refused, path):
+    there = {route.method for route in ROUTES if route.path == path}
+    allowed = there | {"OPTIONS"} | ({"HEAD"} if "GET" in there else set())
+    address = path.format(model="shop", version=0, impression="x")
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"} - there:
+        refused(method, address, 405, "method_not_allowed")
+        assert set(app.ask(method, address).headers["allow"].split(", ")) == allowed
+    asked = app.ask("OPTIONS", address)
+    assert (asked.status_code, set(asked.headers["allow"].split(", "))) == (204, allowed)
+    assert not [name for name in asked.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/models", "/v1/models/shop", "/openapi.json"])
+def test_head_is_get_without_a_body(app, path):
+    head, get = app.ask("HEAD", path), app.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(get.content))
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/v1", "/v1/", "/v1/models/", "/v2/models", "//v1/models", "/V1/models", "/v1/models/shop/rank/",
+             "/docs", "/redoc", "/.env", "/v1/models/shop/export/../../..", "/v1%2Fmodels", "/v1/models%2fshop"],
+)  # fmt: skip
+def test_where_there_is_nothing_the_answer_says_so(refused, path):
+    assert "/openapi.json lists what there is" in refused("GET", path, 404, "no_such_address")
+
+
+def test_a_slash_in_disguise_does_not_get_past_what_stands_in_front(refused):
+    for path in ("/v1%2Fclicks", "/v1/models/shop%2Frank", "/v1/models%2Fshop/rank", "/ubi%2fevents"):
+        refused("POST", path, 404, "no_such_address", content=b"{}")
+
+
+# Sizes
+
+
+def test_a_body_that_says_it_is_too_large_is_refused_unread(app, refused):
+    async def never():
+        raise AssertionError("it was read")
+        yield b""
+
+    headers = {"content-length": str(Limits().body_bytes + 1)}
+    told = refused("POST", RANK, 413, "body_too_large", content=never(), headers=headers)
+    assert "16,777,216 bytes" in told
+    refused("POST", RANK, 413, "body_too_large", content=never(), headers={"content-length": "9" * 30})
+
+
+def test_a_body_in_pieces_is_refused_as_soon_as_it_is_too_large(refused):
+    sent = []
+
+    async def endless():
+        while True:
+            sent.append(1 << 20)
+            yield b" " * (1 << 20)
+
+    refused("POST", RANK, 413, "body_too_large", content=endless())
+    assert sum(sent) <= Limits().body_bytes + (2 << 20)
+
+
+def test_a_body_of_just_the_allowed_size_is_read(refused):
+    assert "send either" in refused("POST", RANK, 422, content=b"{}" + b" " * (Limits().body_bytes - 2))
