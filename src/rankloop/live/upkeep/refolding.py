@@ -56,6 +56,7 @@ def refold(address: str | Path, name: str, at: int, progress: Progress | None = 
         while again.follow(store.last_offset(), progress):
             pass
         old, _ = load(store, model)
+        _follow(store, model, old)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
             while again.follow(store.last_offset(), None):
@@ -64,7 +65,9 @@ def refold(address: str | Path, name: str, at: int, progress: Progress | None = 
             body = encode(Restored(old.version, again.fold.state()))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
         version = _kept(store, model, offset, at)
-        forgotten = _forget_older(store, model, offset) if version is not None and erased_events(store) else 0
+        forgotten = (
+            _forget_older(store, model, offset) if version is not None and model.id in erased_events(store) else 0
+        )
         return Refolded(
             model=name,
             offset=offset,
@@ -115,7 +118,7 @@ class _Again:
 
     def _remember(self, upcoming: int) -> None:
         """Keep the state if a later roll back returns to it: the newest before that event's place."""
-        for offset in [offset for offset in self._wanted if offset < upcoming]:
+        for offset in [offset for offset in self._wanted if 0 <= offset < upcoming]:
             self._wanted.discard(offset)
             self._states[offset] = self.fold.state()
 

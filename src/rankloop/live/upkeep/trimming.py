@@ -1,7 +1,7 @@
 """Keeping a log small, and forgetting people. Both run beside a service, in short transactions.
 
 Compacting deletes what is older than wanted, as far as the models can do without: a model's newest state must always be
-computable from a snapshot and the events after it, and so must every snapshot that is kept.
+computable from a snapshot and the events after it.
 """
 
 import time
@@ -121,13 +121,16 @@ def _first_since(store: Store, since: int) -> int:
 
 
 def _base(store: Store, model: StoredModel, first: int) -> int:
-    """The newest snapshot before an offset, or the oldest there is: what is kept of a model builds on it."""
+    """The snapshot that what is kept of a model builds on: the oldest that has seen everything before an offset.
+
+    Without one that new (its learner is off) it is the newest, and the events after it stay, however old they are.
+    """
     offsets = [snapshot.offset for snapshot in store.snapshots(model.id)]
     if not offsets:
         # A model without a state of its own must be folded from its creation.
         created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
         return created[0].offset if created else 0
-    return max((offset for offset in offsets if offset < first), default=min(offsets))
+    return min((offset for offset in offsets if offset >= first - 1), default=max(offsets))
 
 
 def _oldest_needed(store: Store, bases: dict[int, int], cut: int) -> int:

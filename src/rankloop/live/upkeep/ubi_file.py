@@ -1,0 +1,63 @@
+"""The log for tools that read User Behavior Insights: one object a line."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from rankloop.live.stores.contract import Store
+from rankloop.live.ubi import all_events, all_queries
+from rankloop.live.upkeep.access import find_model
+from rankloop.live.upkeep.exported import Progress, whole_file
+from rankloop.settings import require_choice
+from rankloop.ubi import UbiEvent, UbiQuery, ndjson_lines
+
+FORMS = ("ubi", "ubi-queries", "ubi-events")
+"""Both kinds with the lines that the engines' `_bulk` API wants between them, or one kind alone."""
+
+
+def write_ubi(
+    store: Store,
+    path: str | os.PathLike[str],
+    form: str,
+    model: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Write the pages of a model (None: of all) into a file, which appears when it is complete; what is in it.
+
+    `left_out` are pages that UBI cannot say, such as those with a document id of more than 256 characters. The store
+    should be one at a moment (`rankloop.live.upkeep.access.at_one_moment`).
+    """
+    require_choice("export", "format", form, FORMS)
+    counts: Counter[str] = Counter({"queries": 0, "events": 0, "left_out": 0})
+    with whole_file(Path(path)) as file:
+        file.writelines(ndjson_lines(_objects(store, form, model, counts, progress), bulk=form == "ubi"))
+    return dict(counts)
+
+
+def _objects(
+    store: Store, form: str, name: str | None, counts: Counter[str], progress: Progress | None
+) -> Iterator[UbiQuery | UbiEvent]:
+    models = store.models() if name is None else [find_model(store, name)]
+    last = store.last_offset()
+    for model in models:
+        if form != "ubi-events":
+            for offset, query in all_queries(store, model.id, model.name):
+                _tell(progress, offset, last)
+                if query is None:
+                    counts["left_out"] += 1
+                else:
+                    counts["queries"] += 1
+                    yield query
+        if form != "ubi-queries":
+            for offset, events in all_events(store, model.id, model.name):
+                _tell(progress, offset, last)
+                # A page that is left out here was counted among the queries.
+                counts["left_out"] += events is None and form == "ubi-events"
+                counts["events"] += len(events or ())
+                yield from events or ()
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress:
+        progress(done, total)

@@ -1,0 +1,124 @@
+"""Logs as a service would have written them, made in this process: pages drawn by a real model, people who click,
+snapshots on the way. Everything is a function of a seed.
+"""
+
+import msgspec
+import numpy as np
+
+from rankloop.learners import ROLTR
+from rankloop.live.events import FOLDED, Kind, Restored, encode
+from rankloop.live.fold import Fold
+from rankloop.live.learning import closed_impression
+from rankloop.live.log import Click, Close, Control, Show, settle
+from rankloop.live.ranking import Ranking, Request
+from rankloop.live.service import client_hash
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Snapshot
+
+SALT = bytes(range(32))
+FEATURES, CANDIDATES, PAGE, QUERIES = 5, 8, 4, 30
+DAY = 86_400_000
+
+
+def model_settings(name="shop", **other):
+    given = {"features": FEATURES, "page_size": PAGE, "seed": 7, "scaling": "none", "learner": ROLTR(learning_rate=0.1)}
+    return ModelSettings(name=name, **given | other)
+
+
+class World:
+    """Queries with candidates, and people who look from the top and click on what attracts them."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.features = rng.uniform(size=(QUERIES, CANDIDATES, FEATURES)).astype(np.float32)
+        taste = np.array([4.0, -3.0, 2.0, 0.0, 0.0])
+        self.attraction = 0.9 / (1 + np.exp(-(self.features @ taste - 1.5) * 2))
+        self.examination = 1.0 / np.arange(1, PAGE + 1)
+
+
+class Log:
+    """A model in a store, and the traffic that it gets."""
+
+    def __init__(self, store, settings=None, seed=0):
+        self.store = store
+        self.settings = settings or model_settings()
+        self.world = World()
+        self.number = 0
+        self._rng = np.random.default_rng(seed)
+        self.at = 1_700_000_000_000
+        store.keep_fact("client_salt", SALT.hex())
+        if not store.secrets():
+            store.add_secret(bytes(32), 0)
+        self.fold = Fold(self.settings)
+        settings_bytes = msgspec.json.encode(self.settings)
+        with store.transaction() as transaction:
+            self.model = transaction.create_model(self.settings.name, settings_bytes, self.at)
+            [self.fold.offset] = settle(transaction, [Control(self.model, Kind.CREATED, self.at, settings_bytes)])
+            transaction.save_snapshot(Snapshot(self.model, 0, self.fold.offset, self.at, self.fold.state()), -1)
+        self._ranking = Ranking(self.settings)
+
+    @classmethod
+    def filled(cls, store, settings=None, impressions=60, **other):
+        log = cls(store, settings, **other)
+        for _ in range(impressions // 10):
+            log.visit(10)
+            log.snapshot()
+        return log
+
+    def visit(self, count, *, close=True, clients=("ann", "bob", "cid", ""), milliseconds=1000):
+        """So many pages, clicked on and closed in one transaction, then learned from."""
+        entries, pages = [], []
+        self.store.reserve(self.model, count)
+        for _ in range(count):
+            self.at += milliseconds
+            query, client = int(self._rng.integers(QUERIES)), clients[self.number % len(clients)]
+            hashed = client_hash(client, SALT) if client else b""
+            names = [f"d{query}-{document}" for document in range(CANDIDATES)]
+            request = Request(f"query {query}", hashed, names, self.world.features[query], PAGE, {})
+            impression = self._ranking.rank(self.fold.view(), request, self.number).impression
+            shown = Show(self.model, self.number, self.at, hashed, encode(impression), PAGE, impression.group, 0.0)
+            entries.append(shown)
+            chances = self.world.examination * self.world.attraction[query, impression.page]
+            ranks = np.flatnonzero(self._rng.random(PAGE) < chances).tolist()
+            if ranks:
+                entries.append(Click(self.model, self.number, self.at + 1, ranks, [1.0] * len(ranks)))
+            pages.append(self.number)
+            self.number += 1
+        if close:
+            entries += [Close(self.model, number, self.at + 2, "asked") for number in pages]
+        with self.store.transaction() as transaction:
+            settle(transaction, entries)
+        self.follow()
+        return pages
+
+    def close(self, numbers):
+        with self.store.transaction() as transaction:
+            settle(transaction, [Close(self.model, number, self.at, "asked") for number in numbers])
+        self.follow()
+
+    def control(self, kind, body=b""):
+        with self.store.transaction() as transaction:
+            settle(transaction, [Control(self.model, kind, self.at, body)])
+        self.follow()
+
+    def roll_back(self, version):
+        snapshot = self.store.snapshot(self.model, version)
+        self.control(Kind.ROLLED_BACK, encode(Restored(version, snapshot.state, snapshot.offset)))
+
+    def follow(self):
+        """Learn, as the service's learner does."""
+        for event in self.store.events(self.fold.offset, 1_000_000, kinds=FOLDED, model=self.model):
+            self.fold.apply(event, closed_impression(self.store, event))
+
+    def snapshot(self):
+        newest = self.store.newest_snapshot(self.model)
+        with self.store.transaction() as transaction:
+            kept = Snapshot(self.model, self.fold.version, self.fold.offset, self.at, self.fold.state())
+            assert transaction.save_snapshot(kept, newest.offset)
+
+
+def contents(store):
+    """Everything that is in a store."""
+    from rankloop.live.stores.contract import TABLES
+
+    return {table: list(store.export_rows(table)) for table in TABLES}
