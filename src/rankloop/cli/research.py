@@ -69,8 +69,24 @@ def results(
 
 
 @app.command()
-def report(folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")]) -> None:
-    """Write the report of a results folder anew: report.html, figures, tables."""
+def report(
+    folder: Annotated[
+        Path, typer.Argument(help="A results folder, such as results/quick; with --serve also one that holds several.")
+    ],
+    serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
+    host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8090,
+    browser: Annotated[bool, typer.Option(help="With --serve: open the pages in a browser.")] = True,
+) -> None:
+    """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.
+
+    [bold]rankloop report results --serve[/bold] shows every study below results, also one that is still running.
+    """
+    if serve:
+        from rankloop.web.studies import serve_studies
+
+        serve_studies(folder, host=host, port=port, browser=browser)
+        return
     from rankloop.studies import report
     from rankloop.studies.records import read_results
 

@@ -54,18 +54,23 @@ def calm() -> Any:
 
 
 def save(drawing: Drawing, path: Path) -> Path:
-    """Write a drawing; an SVG carries neither date nor addresses, so the same results give the same bytes."""
+    """Write a drawing."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".svg":
-            text = io.StringIO()
-            drawing.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-            path.write_text(re.sub(r"<!DOCTYPE[^>]*>\s*", "", text.getvalue()), encoding="utf-8")
+            path.write_text(svg(drawing), encoding="utf-8")
         else:
             drawing.savefig(path, dpi=160)
     except OSError as error:
         raise DataError(f"cannot write the figure {path}: {error.strerror or error}") from None
     return path
+
+
+def svg(drawing: Drawing) -> str:
+    """A drawing as SVG, with neither date nor addresses: the same results give the same bytes."""
+    text = io.StringIO()
+    drawing.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    return re.sub(r"<!DOCTYPE[^>]*>\s*", "", text.getvalue())
 
 
 def draw_curves(coverage: Coverage, grid: str, until: int | None = None) -> Drawing:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from rankloop.studies.coverage import Coverage
-from rankloop.studies.drawing import calm, draw_curves, draw_variance, needs_log, save
+from rankloop.studies.drawing import calm, draw_curves, draw_variance, needs_log, save, svg
 from rankloop.studies.records import Results
 
 EARLY = 10_000  # impressions: the paper's closer look at the beginning
@@ -40,6 +40,11 @@ class Figure(NamedTuple):
             drawing = self.draw()
             png = save(drawing, folder / f"figures/{self.name}.png")
             return png, save(drawing, folder / self.path)
+
+    def svg(self) -> str:
+        """Draw it without writing anything."""
+        with calm():
+            return svg(self.draw())
 
 
 def figures_for(results: Results) -> list[Figure]:

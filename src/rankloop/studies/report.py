@@ -29,7 +29,7 @@ def write(results: Results, folder: Path) -> Path:
     pictures = figures.figures_for(results)
     for picture in pictures:
         picture.write(folder)
-    blocks = _blocks(results, pictures)
+    blocks = blocks_for(results, pictures)
     made = [block.table for block in blocks if isinstance(block, Tabulated)]
     path = _save(folder / "report.html", page.html(results.study.title or results.study.name, blocks, folder))
     _save(folder / "report.md", page.markdown(blocks))
@@ -51,7 +51,8 @@ def _save(path: Path, text: str) -> Path:
     return path
 
 
-def _blocks(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:
+def blocks_for(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:
+    """What a report of these results consists of, whatever it is written as."""
     study, coverage = results.study, Coverage(results)
     blocks: list[Block] = [Heading(1, study.title or study.name)]
     if study.question:

@@ -1,0 +1,72 @@
+"""What a study's page offers to other tools: the files as they lie there, and results and tables as CSV."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankloop.studies.records import Record, Results
+from rankloop.studies.tables import Table
+
+_LISTS = ("offline_at", "offline_curve", "online_curve", "weights")
+_DOCUMENTS = ("settings", "manifest")
+_PLACE = ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")
+
+
+def results_csv(results: Results) -> str:
+    """One row per run. Curves and weights, which are lists, are in curves.csv and in the Parquet files."""
+    columns = [name for name in Record.__struct_fields__ if name not in _LISTS]
+    rows = []
+    for record in results.records:
+        told = msgspec.to_builtins(record)
+        rows.append([json.dumps(told[name]) if name in _DOCUMENTS else told[name] for name in columns])
+    return _csv(columns, rows)
+
+
+def curves_csv(results: Results) -> str:
+    """One row per run and evaluation point."""
+    rows = (
+        [*(getattr(record, name) for name in _PLACE), at, offline, online]
+        for record in results.records
+        for at, offline, online in zip(
+            record.offline_at, record.offline_curve, [None, *record.online_curve], strict=False
+        )
+    )
+    return _csv([*_PLACE, "impression", "offline_ndcg", "online_ndcg"], rows)
+
+
+def table_csv(table: Table) -> str:
+    """A table as it is shown, with every name in every row."""
+    return _csv([column.heading for column in table.columns], ([cell.plain for cell in row] for row in table.rows))
+
+
+def policy_of(page: str) -> str:
+    """A policy for a self-contained report: its own style by its hash, pictures that it carries, and nothing else."""
+    styles = re.findall(r"<style>(.*?)</style>", page, flags=re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles]
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    return (
+        f"default-src 'none'; img-src data:; style-src {allowed}; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
+
+
+def media_type(path: Path) -> str:
+    """What a file is."""
+    kinds = {".md": "text/markdown", ".toml": "application/toml", ".tex": "text/x-tex", ".csv": "text/csv"}
+    return kinds.get(path.suffix, "application/octet-stream")
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,129 @@
+"""The viewer's pages: a list that keeps itself up to date, one page per study, and what can be taken away from it."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import FileResponse, HTMLResponse, Response
+
+from rankloop.web.site import HEADERS, Site
+from rankloop.web.studies import downloads
+from rankloop.web.studies.folders import WRITTEN, file_of
+from rankloop.web.studies.presenting import sections_of, tables_of
+from rankloop.web.studies.shelf import Opened, Shelf, Standing
+
+TONES = {"complete": "good", "in progress": "open", "partial": "open", "report only": "plain", "unreadable": "bad"}
+# A picture is shown by the page; opened on its own it may neither run nor load anything.
+PICTURE_POLICY = "default-src 'none'; sandbox"
+
+
+class StudyPages:
+    """The pages of a shelf of studies, on an application."""
+
+    def __init__(self, application: FastAPI, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._site = Site(application)
+        self._site.filters.update(moment=_moment, tone=TONES.__getitem__)
+        self._site.get("/", self._list)
+        self._site.get("/list", self._list_part)
+        self._site.get("/study/{address}", self._study)
+        self._site.get("/study/{address}/standing", self._standing)
+        self._site.get("/study/{address}/report.html", self._alone)
+        self._site.get("/study/{address}/figures/{file}", self._figure)
+        self._site.get("/study/{address}/tables/{file}", self._table)
+        self._site.get("/study/{address}/files/{file}", self._file)
+
+    async def _list(self, request: Request) -> Response:
+        return await self._list_with(request, "studies/list.html")
+
+    async def _list_part(self, request: Request) -> Response:
+        return await self._list_with(request, "studies/list-part.html")
+
+    async def _list_with(self, request: Request, template: str) -> Response:
+        found = await asyncio.to_thread(self._shelf.standings)
+        return self._site.page(request, template, title="Studies", studies=found, place=self._shelf.root)
+
+    async def _study(self, request: Request) -> Response:
+        opened = await self._opened(request)
+        if opened is None:
+            return self._missing(request)
+        files = [name for name in WRITTEN if name != "report.html" and file_of(opened.folder, name)]
+        return self._site.page(
+            request, "studies/study.html", title=opened.standing.title, study=opened.standing,
+            sections=sections_of(opened.blocks, opened.pictures, opened.settings), files=files, is_news=False,
+            has_results=bool(_records(opened)), alone=file_of(opened.folder, "report.html") is not None,
+        )  # fmt: skip
+
+    async def _standing(self, request: Request) -> Response:
+        found = await asyncio.to_thread(self._shelf.standing, request.path_params["address"])
+        if found is None:
+            return self._missing(request)
+        seen = request.query_params.get("seen", "")
+        if seen == found.mark and found.state != "in progress":
+            return Response(status_code=204)
+        return self._site.page(request, "studies/standing.html", study=found, is_news=seen != found.mark)
+
+    async def _alone(self, request: Request) -> Response:
+        opened = await self._opened(request)
+        path = None if opened is None else file_of(opened.folder, "report.html")
+        if path is None:
+            return self._missing(request)
+        text = path.read_text(encoding="utf-8", errors="replace")
+        return HTMLResponse(text, headers=HEADERS | {"content-security-policy": downloads.policy_of(text)})
+
+    async def _figure(self, request: Request) -> Response:
+        opened = await self._opened(request)
+        name, _, suffix = request.path_params["file"].rpartition(".")
+        picture = None if opened is None else opened.pictures.get(name)
+        if picture is None or picture.suffix != f".{suffix}":
+            return self._missing(request)
+        headers = {"content-security-policy": PICTURE_POLICY, "cache-control": "no-cache"}
+        kind = "image/png" if suffix == "png" else "image/svg+xml"
+        return Response(picture.content, media_type=kind, headers=headers)
+
+    async def _table(self, request: Request) -> Response:
+        opened = await self._opened(request)
+        number = request.path_params["file"].removesuffix(".csv")
+        found = [] if opened is None else tables_of(opened.blocks)
+        if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(found):
+            return self._missing(request)
+        name = f"{request.path_params['address']}-table-{int(number)}.csv"
+        return _attached(downloads.table_csv(found[int(number) - 1]), name)
+
+    async def _file(self, request: Request) -> Response:
+        opened, name = await self._opened(request), request.path_params["file"]
+        if opened is None:
+            return self._missing(request)
+        made: dict[str, Callable[[Any], str]] = {
+            "results.csv": downloads.results_csv,
+            "curves.csv": downloads.curves_csv,
+        }
+        taken = f"{opened.standing.address}-{name}"
+        if name in made and _records(opened):
+            return _attached(await asyncio.to_thread(made[name], opened.results), taken)
+        path = file_of(opened.folder, name) if name in WRITTEN else None
+        if path is None:
+            return self._missing(request)
+        return FileResponse(path, media_type=downloads.media_type(path), filename=taken)
+
+    async def _opened(self, request: Request) -> Opened | None:
+        return await asyncio.to_thread(self._shelf.open, request.path_params["address"])
+
+    def _missing(self, request: Request) -> Response:
+        told = "There is no such study, or no such file of it. It may have been moved since the page was made."
+        return self._site.page(request, "trouble.html", status=404, title="Not found", told=told)
+
+
+def _records(opened: Opened) -> list[Any]:
+    return opened.results.records if opened.results is not None else []
+
+
+def _attached(text: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _moment(study: Standing) -> datetime:
+    return datetime.fromtimestamp(study.changed, UTC).replace(microsecond=0)

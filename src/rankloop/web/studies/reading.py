@@ -1,0 +1,149 @@
+"""A report read back from its Markdown, for folders that were kept without their runs (as in docs/results).
+
+Only what `rankloop.studies.page` writes is understood; any other line is a paragraph, and is shown as it stands.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
+
+from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
+from rankloop.studies.tables import Cell, Column, Table
+
+_TONES = ("supported", "contradicted", "undecided")
+_MARKS = "△▽▲▼"
+_WORDY = 40  # characters: a longer text in a cell may wrap
+
+
+def read_markdown(text: str) -> list[Block]:
+    """The blocks of a report."""
+    blocks: list[Block] = []
+    pieces = _Pieces(_pieces(text))
+    while pieces:
+        blocks.append(_block(pieces, blocks))
+    return blocks
+
+
+class _Pieces(list[str]):
+    """What is still to be read."""
+
+    def next_is(self, pattern: str) -> re.Match[str] | None:
+        return re.fullmatch(pattern, self[0], re.DOTALL) if self else None
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Parts between blank lines; a fenced part stays whole."""
+    held: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        if fence:
+            held.append(line)
+            if line == fence:
+                fence = ""
+        elif line.strip():
+            held.append(line)
+            fence = "".join(takewhile(lambda letter: letter == "`", line)) if line.startswith("```") else ""
+        elif held:
+            yield "\n".join(held)
+            held = []
+    if held:
+        yield "\n".join(held)
+
+
+def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
+    piece = pieces.pop(0)
+    if found := re.fullmatch(r"(#{1,2}) (.*)", piece):
+        return Heading(len(found[1]), _plain(found[2]))
+    if found := re.fullmatch(r"!\[(.*)\]\(figures/([a-z0-9-]+)\.png\)", piece):
+        return _picture(_plain(found[1]), found[2], pieces)
+    if found := re.fullmatch(r"<details><summary>(.*)</summary>", piece):
+        return _folded(html.unescape(found[1]), pieces)
+    if (found := re.fullmatch(r"\*\*(.*)\*\*", piece)) and pieces.next_is(r"\|.*\|"):
+        return Tabulated(_table(_plain(found[1]), pieces))
+    if piece.startswith("```"):
+        return Code(_unfenced(piece))
+    if piece.startswith("- **"):
+        return Facts(tuple(_fact(line) for line in piece.splitlines()))
+    question = len(before) == 1 and isinstance(before[0], Heading)
+    return Paragraph(_plain(piece), "question" if question else "")
+
+
+def _picture(title: str, name: str, pieces: _Pieces) -> Picture:
+    told = pieces.next_is(r"\*\*.*?\.\*\* (.*)")
+    if told:
+        pieces.pop(0)
+    return Picture(name, title, _plain(told[1]) if told else "")
+
+
+def _folded(title: str, pieces: _Pieces) -> Block:
+    inside = _Pieces()
+    while pieces and pieces[0] != "</details>":
+        inside.append(pieces.pop(0))
+    if pieces:
+        pieces.pop(0)
+    if inside and inside[0].startswith("```"):
+        return Folded(title, _unfenced(inside[0]))
+    if len(inside) > 1 and inside[1].startswith("|"):
+        heading = _plain(inside.pop(0).strip("*"))
+        return Tabulated(_table(heading, inside), title)
+    return Folded(title, "\n\n".join(_plain(piece) for piece in inside))
+
+
+def _unfenced(piece: str) -> str:
+    return "\n".join(piece.splitlines()[1:-1])
+
+
+def _fact(line: str) -> tuple[str, str]:
+    found = re.fullmatch(r"- \*\*(.*?)\*\*: (.*)", line)
+    return (_plain(found[1]), _plain(found[2])) if found else ("", _plain(line.removeprefix("- ")))
+
+
+def _table(title: str, pieces: _Pieces) -> Table:
+    lines = [_split(line) for line in pieces.pop(0).splitlines()]
+    headings, kinds = lines[0], lines[1] if len(lines) > 1 else []
+    width = len(headings)
+    rows = [(line + [""] * width)[:width] for line in lines[2:]]
+    groups = _fill(rows)
+    right = [index < len(kinds) and kinds[index].endswith(":") for index in range(width)]
+    columns = [
+        Column(_plain(heading), "number" if right[i] else "words" if any(len(r[i]) > _WORDY for r in rows) else "name")
+        for i, heading in enumerate(headings)
+    ]
+    notes = best = ""
+    if pieces and not re.match(r"[#|!`<*-]", pieces[0]):
+        notes, _, best = f" {_plain(pieces.pop(0))}".partition(" Bold: ")
+    shown = tuple(tuple(map(_cell, row)) for row in rows)
+    told = tuple(note for note in [notes.strip()] if note)
+    return Table("", title, tuple(columns), shown, groups, told, best.removesuffix("."))
+
+
+def _fill(rows: list[list[str]]) -> int:
+    """Write the names of a group into each of its rows again; how many columns group the rows."""
+    groups = 0
+    for above, row in pairwise(rows):
+        for index, value in enumerate(row):
+            if value:
+                break
+            row[index] = above[index]
+            groups = max(groups, index + 1)
+    return groups
+
+
+def _split(line: str) -> list[str]:
+    """The cells of a row; an escaped bar is part of a cell."""
+    return [cell.strip() for cell in re.findall(r"((?:\\.|[^\\|])*)\|", line.strip().removeprefix("|"))]
+
+
+def _cell(text: str) -> Cell:
+    shown, mark = text, ""
+    if shown[-2:-1] == " " and shown[-1] in _MARKS:
+        shown, mark = shown[:-2], shown[-1]
+    best = len(shown) > 4 and shown.startswith("**") and shown.endswith("**")
+    plain = _plain(shown[2:-2] if best else shown)
+    return Cell(plain, best, mark, plain if plain in _TONES else "")
+
+
+def _plain(text: str) -> str:
+    """Without Markdown's escapes."""
+    return re.sub(r"\\([\\`*_\[\]<>|&~$])", r"\1", text)
