@@ -95,7 +95,7 @@ def test_half_the_precision_is_half_the_room(precision, bytes_each):
 def test_a_value_that_the_precision_cannot_hold_is_refused_before_it_is_ranked(precision, value):
     model = ModelSettings(name="m", features=["a", "b"], seed=1, precision=precision)
     body = RankBody(candidates=[Candidate("x", [1.0, 2.0]), Candidate("y", [1.0, value])])
-    with pytest.raises(RequestError, match="candidate 'y'.*'b'.*finite number"):
+    with pytest.raises(RequestError, match=r"candidate 'y'.*'b'.*finite number"):
         checked_request(body, model, Limits(), b"")
 
 

@@ -8,10 +8,13 @@ from rankloop.errors import SettingsError
 from rankloop.live.policy import temperature
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
+from rankloop.offpolicy.positions import position_probabilities
 from rankloop.policies import plackett_luce
 
+MOST_QUERIES = 100
+EXACT_RANKS, EXACT_CANDIDATES = 20, 1_000
 DRAWS = 400
-"""Pages drawn per sample query to estimate the displacement; its standard error is then a few percent of it."""
+"""Pages drawn for each of the sample's queries where the displacement is not computed exactly."""
 MAX_WEIGHT = 1e6
 
 
@@ -115,11 +118,15 @@ def _solve(queries: list[NDArray[np.float64]], wanted: float) -> float:
 
 def _displacement(queries: list[NDArray[np.float64]], page_size: int) -> float:
     """Mean |rank shown − incoming rank| over the pages that this policy draws."""
-    moved = []
-    for place, z in enumerate(queries[:100]):
-        incoming = np.empty(len(z), np.int64)
-        incoming[np.argsort(-z, kind="stable")] = np.arange(len(z))
-        for draw in range(DRAWS if len(queries) < 10 else DRAWS // 10):
-            page = plackett_luce.sample(z, page_size, seed=place, impression=draw)
-            moved.append(np.abs(incoming[page] - np.arange(len(page))).mean())
-    return float(np.mean(moved))
+    return float(np.mean([_moved(z, min(page_size, len(z)), place) for place, z in enumerate(queries[:MOST_QUERIES])]))
+
+
+def _moved(z: NDArray[np.float64], size: int, seed: int) -> float:
+    """The same for one query: exactly where that is quick; on long pages a sample is as good, for they average out."""
+    incoming = np.empty(len(z), np.int64)
+    incoming[np.argsort(-z, kind="stable")] = np.arange(len(z))
+    if size <= EXACT_RANKS and len(z) <= EXACT_CANDIDATES:
+        distance = np.abs(incoming[:, None] - np.arange(size))
+        return float((position_probabilities(z, size) * distance).sum() / size)
+    pages = (plackett_luce.sample(z, size, seed=seed, impression=draw) for draw in range(DRAWS))
+    return float(np.mean([np.abs(incoming[page] - np.arange(size)).mean() for page in pages]))

@@ -1,0 +1,177 @@
+"""Scaling held against its definition: per query as in the paper, or over everything learned from, in two passes."""
+
+import numpy as np
+import pytest
+from diary import Diary, page_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from rankloop.errors import SettingsError
+from rankloop.live.events import Kind
+from rankloop.live.scaling import Fixed, Scaler
+from rankloop.live.settings import ModelSettings, Weights
+
+FEATURES = 3
+# Values on a grid, so that a feature is either constant or clearly not, in float64 as on paper.
+QUERIES = arrays.arrays(
+    np.float32,
+    st.tuples(st.integers(1, 6), st.just(FEATURES)),
+    elements=st.integers(-400, 400).map(lambda n: n / 4),
+)
+
+
+def standardised(X, everything) -> np.ndarray:
+    """(x − mean)/deviation in two passes over all rows, in Python's own exact sums; constants become 0."""
+    out = np.zeros(X.shape)
+    for j in range(X.shape[1]):
+        column = [float(v) for v in everything[:, j]]
+        mean = sum(column) / len(column)
+        deviation = (sum((v - mean) ** 2 for v in column) / len(column)) ** 0.5
+        if len(set(column)) > 1:
+            out[:, j] = [(float(v) - mean) / deviation for v in X[:, j]]
+    return out
+
+
+@settings(deadline=None)
+@given(QUERIES)
+def test_per_query_every_feature_runs_from_0_to_1_and_constants_are_0(X):
+    scaled = Scaler("query", FEATURES).apply(X)
+    assert scaled.dtype == np.float32
+    assert scaled.flags.c_contiguous
+    for j in range(FEATURES):
+        column = [float(v) for v in X[:, j]]
+        low, high = min(column), max(column)
+        wanted = [(v - low) / (high - low) if high > low else 0.0 for v in column]
+        assert scaled[:, j].tolist() == np.array(wanted, np.float32).tolist()
+
+
+@settings(deadline=None)
+@given(st.lists(QUERIES, min_size=1, max_size=8))
+def test_running_standardisation_is_that_of_everything_learned_from_and_the_query_at_hand(queries):
+    scaler = Scaler("running", FEATURES)
+    for place, X in enumerate(queries):
+        everything = np.concatenate(queries[: place + 1])
+        # Float32 in the end; on the way no more than rounding of numbers up to 100.
+        np.testing.assert_allclose(scaler.apply(X), standardised(X, everything), rtol=1e-5, atol=1e-5)
+        scaler.learn(X)
+    assert scaler.count[0] == sum(map(len, queries))
+
+
+@settings(deadline=None, max_examples=30)
+@given(QUERIES, QUERIES)
+def test_looking_at_a_query_changes_nothing_until_it_is_learned_from(one, two):
+    looked, fresh = Scaler("running", FEATURES), Scaler("running", FEATURES)
+    looked.apply(one)
+    looked.affine(one.astype(np.float64))
+    assert looked.apply(two).tobytes() == fresh.apply(two).tobytes()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(QUERIES, min_size=1, max_size=4), QUERIES)
+def test_frozen_statistics_are_those_at_that_moment_and_stay(queries, later):
+    scaler = Scaler("running", FEATURES)
+    for X in queries:
+        scaler.learn(X)
+    scaler.frozen = True
+    mean, deviation = scaler.affine()
+    everything = np.concatenate(queries).astype(np.float64)
+    np.testing.assert_allclose(mean, everything.mean(axis=0), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(deviation, everything.std(axis=0), rtol=1e-7, atol=1e-6)
+    before = scaler.apply(later).tobytes()
+    scaler.learn(later)
+    assert scaler.apply(later).tobytes() == before
+    assert scaler.affine()[0].tolist() == mean.tolist()
+
+
+def test_large_values_with_a_small_spread_keep_their_digits():
+    """Sums of squares would lose a deviation of 1 beside 10⁸ in float64; the two-pass definition does not."""
+    rng = np.random.default_rng(1)
+    values = 1e8 + rng.normal(size=(1000, 1))
+    scaler = Scaler("running", 1)
+    for rows in np.split(values, 50):
+        scaler.learn(rows)
+    assert scaler.affine()[1][0] == pytest.approx(values.std(), rel=1e-6)
+
+
+def test_none_is_as_it_came_and_a_copy():
+    X = np.array([[1.0, 2.0, 3.0]], np.float32)
+    scaled = Scaler("none", FEATURES).apply(X)
+    assert scaled.tolist() == X.tolist()
+    assert not np.shares_memory(scaled, X)
+
+
+def test_fixed_shift_and_spread():
+    scaler = Scaler(Fixed((1.0, 0.0, 5.0), (2.0, 0.5, 0.0)), FEATURES)
+    assert scaler.apply(np.array([[3.0, 1.0, 7.0], [0.0, -1.0, 5.0]])).tolist() == [[1.0, 2.0, 0.0], [-0.5, -2.0, 0.0]]
+    scaler.learn(np.ones((4, 3)))
+    assert [part.tolist() for part in scaler.affine()] == [[1.0, 0.0, 5.0], [2.0, 0.5, 0.0]]
+
+
+@pytest.mark.parametrize("scaling", ["none", "query"])
+def test_scaling_that_is_no_shift_and_spread_says_so(scaling):
+    with pytest.raises(SettingsError, match=f"scaling '{scaling}' is not one shift and spread per feature"):
+        Scaler(scaling, 2).affine()
+
+
+@pytest.mark.parametrize(
+    ("shift", "spread", "reason"),
+    [
+        ((0.0,), (1.0, 1.0), "as many of one as of the other"),
+        ((float("nan"), 0.0), (1.0, 1.0), "finite"),
+        ((0.0, 0.0), (1.0, -1.0), "must not be negative"),
+        ((0.0,), (1.0,), "1 shifts were given for 2 features"),
+    ],
+)
+def test_impossible_numbers_are_refused(shift, spread, reason):
+    with pytest.raises(SettingsError, match=reason):
+        Scaler(Fixed(shift, spread), 2)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(QUERIES, min_size=2, max_size=6), st.integers(0, 5))
+def test_going_on_from_a_snapshot_gives_the_same_bits(queries, cut):
+    whole, first = Scaler("running", FEATURES), Scaler("running", FEATURES)
+    for X in queries:
+        whole.learn(X)
+    for X in queries[:cut]:
+        first.learn(X)
+    second = Scaler("running", FEATURES)
+    second.restore(first.state())
+    for X in queries[cut:]:
+        second.learn(X)
+    assert second.state() == whole.state()
+    assert second.apply(queries[0]).tobytes() == whole.apply(queries[0]).tobytes()
+
+
+def test_a_model_scales_with_what_it_has_learned_from_in_the_order_of_closing():
+    """Paused, control and void pages leave no trace; late ones count when they are closed."""
+    settings = ModelSettings(name="m", features=1, seed=1, scaling="running", start=Weights((1.0,)))
+    diary = Diary(settings)
+    rng = np.random.default_rng(2)
+    queries = [rng.normal(size=(4, 1)).astype(np.float32) * 10**k for k in range(4)]
+    shown = [diary.show(X) for X in queries]
+    clicks = [1.0, 0.0, 0.0, 0.0]
+    diary.close(shown[2], clicks)
+    diary.close(shown[0], clicks, why="void")
+    diary.control(Kind.PAUSED)
+    diary.close(shown[1], clicks)
+    diary.control(Kind.RESUMED)
+    diary.close(shown[3], clicks)
+    learned = np.concatenate([queries[2], queries[3]])
+    X = rng.normal(size=(5, 1)).astype(np.float32)
+    scores = np.frombuffer(page_of(diary.show(X)).scores, np.float32)
+    weight = diary.fold.ranker.weights[0]
+    np.testing.assert_allclose(scores, weight * standardised(X, np.concatenate([learned, X]))[:, 0], rtol=1e-5)
+
+
+def test_freezing_the_scaling_is_a_new_version_and_lasts():
+    diary = Diary(ModelSettings(name="m", features=1, seed=1, scaling="running"))
+    X = np.array([[0.0], [2.0]])
+    diary.close(diary.show(X), [1.0, 0.0])
+    version = diary.fold.version
+    diary.control(Kind.SCALING_FROZEN)
+    assert diary.fold.version == version + 1
+    diary.close(diary.show(X + 100), [1.0, 0.0])
+    assert [part.tolist() for part in diary.fold.scaler.affine()] == [[1.0], [1.0]]
+    assert diary.fold.view().scaler.frozen

@@ -1,0 +1,190 @@
+"""Where a model begins: with given weights, or where the engine already is, within a stated budget."""
+
+import math
+
+import numpy as np
+import pytest
+from diary import Diary, page_of
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from rankloop.errors import SettingsError
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.live import start
+from rankloop.live.scaling import Fixed
+from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
+from rankloop.live.start import starting_point
+
+from ..proofs import literal
+
+SAMPLE = ((9.0, 7.0, 4.0, 1.0), (3.0, 2.0, 1.0), (5.0, 4.5, 4.0, 2.0, 0.0))
+
+
+def model(beginning, **more) -> ModelSettings:
+    return ModelSettings(name="m", **({"features": ["engine", "price"], "seed": 1, "start": beginning} | more))
+
+
+def scaled(scores, scaling) -> list[float]:
+    """A query's scores as the definition of each scaling has them."""
+    if scaling == "query":
+        return [(s - min(scores)) / (max(scores) - min(scores)) for s in scores]
+    if scaling == "running":
+        return ((np.array(scores) - np.mean(scores)) / np.std(scores)).tolist()
+    return list(scores)
+
+
+def first_stays_first(queries, weight, temperature=1.0) -> float:
+    """The mean probability that the page begins with the engine's best, from plain exponentials."""
+    kept = []
+    for scores in queries:
+        best = scores.index(max(scores))
+        kept.append(float(literal.page_probability([weight * s for s in scores], [best], temperature)))
+    return sum(kept) / len(kept)
+
+
+def displaced(queries, weight, size, temperature=1.0) -> float:
+    """Expected mean |rank shown − incoming rank|, over all pages there are."""
+    means = []
+    for scores in queries:
+        order = sorted(range(len(scores)), key=lambda d: -scores[d])
+        mean = 0.0
+        for page in literal.all_pages(len(scores), size):
+            moved = np.mean([abs(order.index(d) - rank) for rank, d in enumerate(page)])
+            mean += float(literal.page_probability([weight * s for s in scores], page, temperature)) * moved
+        means.append(mean)
+    return sum(means) / len(means)
+
+
+@pytest.mark.parametrize("scaling", ["query", "running", "none"])
+@pytest.mark.parametrize(
+    "learner", [ROLTR(), ROLTR(temperature=0.2), PDGD(), COLTR(candidates=3, temperature=2.0)], ids=str
+)
+def test_the_first_result_stays_first_nine_times_in_ten_on_the_sample(scaling, learner):
+    report = starting_point(model(IncomingOrder("engine", sample=SAMPLE), scaling=scaling, learner=learner))
+    weight, price = report.weights
+    temperature = getattr(learner, "temperature", 1.0)
+    queries = [scaled(scores, scaling) for scores in SAMPLE]
+    assert price == 0.0
+    assert report.keeps_first == pytest.approx(0.9, abs=1e-9)
+    # The scaled scores that are ranked are float32.
+    assert first_stays_first(queries, weight, temperature) == pytest.approx(0.9, abs=1e-6)
+    assert "3 sample queries" in report.assumes
+
+
+def test_without_a_sample_evenly_spaced_scores_stand_for_a_query():
+    report = starting_point(model(IncomingOrder("engine")))
+    weight = report.weights[0]
+    masses = [math.exp(weight * (1 - place / 99)) for place in range(100)]
+    assert masses[0] / sum(masses) == pytest.approx(0.9, abs=1e-6)
+    assert "100 candidates" in report.assumes
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.lists(st.integers(0, 50).map(float), min_size=2, max_size=8, unique=True), min_size=1, max_size=4),
+    st.floats(0.55, 0.99),
+)
+def test_every_budget_that_is_possible_is_met(sample, wanted):
+    assume(first_stays_first(sample, 0.0) < wanted)
+    report = starting_point(model(IncomingOrder(0, wanted, tuple(map(tuple, sample))), scaling="query"))
+    queries = [scaled(scores, "query") for scores in sample]
+    assert first_stays_first(queries, report.weights[0]) == pytest.approx(wanted, abs=1e-5)
+
+
+def test_fixed_scaling_is_that_of_the_engines_feature():
+    scaling = Fixed((0.0, 3.0), (1.0, 2.0))
+    report = starting_point(model(IncomingOrder("price", sample=SAMPLE), scaling=scaling))
+    queries = [[(s - 3.0) / 2.0 for s in scores] for scores in SAMPLE]
+    assert report.weights[0] == 0.0
+    assert first_stays_first(queries, report.weights[1]) == pytest.approx(0.9, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("keeps_first", [0.5, 0.9])
+def test_the_expected_displacement_is_that_of_all_pages_and_of_the_first_pages_really_shown(size, keeps_first):
+    settings = model(
+        IncomingOrder("engine", keeps_first, sample=SAMPLE), page_size=size, learner=ROLTR(temperature=0.5)
+    )
+    report = starting_point(settings)
+    queries = [scaled(scores, "query") for scores in SAMPLE]
+    exact = displaced(queries, report.weights[0], size, 0.5)
+    assert report.displacement == pytest.approx(exact, rel=1e-6)
+    diary = Diary(settings)
+    moved = [page_of(diary.show([[s, 0.0] for s in scores])).displacement for scores in SAMPLE for _ in range(600)]
+    error = np.std(moved) / math.sqrt(len(moved))
+    assert abs(np.mean(moved) - exact) < 4 * error
+
+
+def test_the_displacement_of_long_pages_is_a_sample_close_to_what_is_exact(monkeypatch):
+    exact = starting_point(model(IncomingOrder("engine"), page_size=20)).displacement
+    monkeypatch.setattr(start, "EXACT_RANKS", 1)
+    # 400 pages: four standard errors are a fifth of it.
+    assert starting_point(model(IncomingOrder("engine"), page_size=20)).displacement == pytest.approx(exact, rel=0.2)
+
+
+def test_the_first_page_begins_with_the_engines_first_nine_times_in_ten():
+    settings = model(IncomingOrder("engine"), page_size=10)
+    diary = Diary(settings)
+    X = np.column_stack([np.linspace(7.0, 2.0, 100), np.random.default_rng(1).normal(size=100)])
+    kept = sum(page_of(diary.show(X)).page[0] == 0 for _ in range(3000))
+    # Four standard errors of a share of 0.9 among 3,000.
+    assert abs(kept / 3000 - 0.9) < 4 * math.sqrt(0.9 * 0.1 / 3000)
+
+
+def test_given_weights_are_where_it_begins():
+    settings = model(Weights((1.5, -2.0)))
+    report = starting_point(settings)
+    assert (report.weights, report.keeps_first, report.displacement) == ([1.5, -2.0], None, None)
+    assert Diary(settings).fold.ranker.weights.tolist() == [1.5, -2.0]
+
+
+def test_a_method_that_begins_by_itself_does():
+    fold = Diary(ModelSettings(name="m", features=5, seed=3, learner=DBGD())).fold
+    assert np.linalg.norm(fold.ranker.weights) == pytest.approx(0.01, rel=1e-6)
+    assert Diary(ModelSettings(name="m", features=5, seed=3)).fold.ranker.weights.tolist() == [0.0] * 5
+
+
+@pytest.mark.parametrize("learner", [DBGD(), PMGD(candidates=3), FixedWeights()], ids=str)
+def test_methods_without_a_temperature_begin_with_the_engines_order_and_promise_nothing(learner):
+    settings = model(IncomingOrder("engine"), learner=learner)
+    report = starting_point(settings)
+    assert (report.keeps_first, report.displacement) == (None, None)
+    assert learner.name in report.assumes
+    fold = Diary(settings).fold
+    assert fold.ranker.weights.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "reason"),
+    [
+        (IncomingOrder("engine", sample=((1.0, 1.0 - 1e-6, 0.0),)), "no weight keeps the first result first"),
+        (IncomingOrder("engine", 0.3, sample=((2.0, 1.0),)), "keeps_first must be at least 0.5.*got 0.3"),
+        (IncomingOrder("engine", sample=((1.0,),)), "keeps_first must be at least 1,"),
+        (IncomingOrder("engine", sample=((1.0, float("inf")),)), "finite numbers"),
+        (IncomingOrder("engine", sample=((),)), "engine's scores of a query"),
+    ],
+)
+def test_an_impossible_budget_is_a_sentence(beginning, reason):
+    with pytest.raises(SettingsError, match=reason):
+        starting_point(model(beginning, scaling="query"))
+
+
+@pytest.mark.parametrize(("keeps_first", "reason"), [(0.0, "keeps_first"), (1.0, "keeps_first"), (1.5, "keeps_first")])
+def test_a_budget_that_is_no_probability_is_refused(keeps_first, reason):
+    with pytest.raises(SettingsError, match=reason):
+        IncomingOrder("engine", keeps_first)
+
+
+def test_a_feature_that_is_not_there_is_named():
+    with pytest.raises(SettingsError, match="no feature 'bm25'; features are engine, price"):
+        model(IncomingOrder("bm25"))
+    with pytest.raises(SettingsError, match="no feature 2"):
+        model(IncomingOrder(2))
+
+
+def test_equal_best_scores_count_together():
+    """Which of them the engine put first nobody can tell from their scores."""
+    report = starting_point(model(IncomingOrder("engine", sample=((2.0, 2.0, 1.0),)), scaling="none"))
+    weight = report.weights[0]
+    best = 2 * math.exp(weight)
+    assert best / (best + 1) == pytest.approx(0.9, abs=1e-9)
