@@ -28,9 +28,10 @@ def serve(
     """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
     from rankloop.live.requests import Limits
     from rankloop.live.serving import serve
+    from rankloop.web.dashboard import add_dashboard
 
     limits = Limits(candidates=max_candidates, body_bytes=max_body, rate=rate)
-    serve(store, host=host, port=port, learn=learn, limits=limits)
+    serve(store, host=host, port=port, learn=learn, limits=limits, extend=add_dashboard)
 
 
 @keys_app.command("create")

@@ -32,10 +32,11 @@
       }
     });
     const range = data.y_range;
+    const lone = data.time ? 1800 : 1; // room around a single value
     return {
       width: width, height: height, series: series, bands: bands,
-      scales: { x: { time: !!data.time }, y: range ? { range: range } : {} },
-      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: 36 }), Object.assign({}, axis, { label: data.y_label, labelFont: axis.font, labelSize: 18, size: 56 })],
+      scales: { x: { time: !!data.time, range: (u, low, high) => (low === high ? [low - lone, high + lone] : [low, high]) }, y: range ? { range: range } : {} },
+      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: 36 }), Object.assign({}, axis, { label: data.y_label + (data.unit ? " (" + data.unit + ")" : ""), labelFont: axis.font, labelSize: 18, size: 56 })],
       legend: { live: false }, cursor: { drag: { x: false, y: false } },
     };
   }

@@ -1,0 +1,271 @@
+"""The charts of a model: what each shows, over what, and its data, for the eye (JSON) and for a spreadsheet (CSV)."""
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloop.live.http.recent import Answers
+from rankloop.live.settings import ModelSettings
+from rankloop.web.dashboard import intervals
+from rankloop.web.dashboard.intervals import Estimate, Sums
+from rankloop.web.dashboard.reading import Reading
+from rankloop.web.dashboard.tallied import (
+    CONTROL,
+    LEARNED,
+    Over,
+    Ranks,
+    displacement,
+    pages,
+    propensities_of,
+    reward,
+    reward_of,
+    told_step,
+)
+
+LINES = 5
+"""Features whose weights are drawn over time: as many as there are colours that can be told apart."""
+GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control (incoming order)", 2))
+
+
+class Source(NamedTuple):
+    """What a chart is made from."""
+
+    settings: ModelSettings
+    reading: Reading
+    over: Over
+    answers: Mapping[int, Answers]
+    """Minute → answers of this process to rank requests."""
+    all_answers: Mapping[int, Answers]
+
+
+class Line(NamedTuple):
+    """One line of a chart, perhaps with a band around it."""
+
+    label: str
+    values: Sequence[float | None]
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+    line: int = 1
+    dash: bool = False
+
+
+class Plot(NamedTuple):
+    """A chart's data. `x` is seconds since 1970 where `time` is true."""
+
+    x: Sequence[float]
+    x_label: str
+    y_label: str
+    series: list[Line]
+    unit: str = ""
+    time: bool = False
+    points: bool = False
+    y_range: tuple[float, float] | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As charts.js draws it."""
+        series = []
+        for line in self.series:
+            told = {"label": line.label, "values": line.values, "line": line.line, "dash": line.dash}
+            series.append(told | ({"low": line.low, "high": line.high} if line.low else {}))
+        return {
+            "x": self.x, "time": self.time, "x_label": self.x_label, "y_label": self.y_label, "unit": self.unit,
+            "y_range": self.y_range, "points": self.points, "whole": not self.time, "join": True, "series": series,
+        }  # fmt: skip
+
+    def table(self) -> str:
+        """As CSV, with a heading that says what each column is."""
+        header = ["time (UTC)" if self.time else self.x_label]
+        columns: list[Sequence[float | None]] = []
+        for line in self.series:
+            unit = f" ({self.unit})" if self.unit else ""
+            header.append(f"{line.label}: {self.y_label}{unit}")
+            columns.append(line.values)
+            if line.low and line.high:
+                header += [f"{line.label}: 95 % low{unit}", f"{line.label}: 95 % high{unit}"]
+                columns += [line.low, line.high]
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\r\n")
+        writer.writerow([harmless(name) for name in header])
+        for place, x in enumerate(self.x):
+            writer.writerow([_moment(x) if self.time else x, *(column[place] for column in columns)])
+        return out.getvalue()
+
+
+def _moment(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def harmless(text: str) -> str:
+    """Text that no spreadsheet takes for a formula.
+
+    >>> harmless("=HYPERLINK(…)"), harmless("price")
+    ("'=HYPERLINK(…)", 'price')
+    """
+    return f"'{text}" if text[:1] in "=+-@\t\r" and text else text
+
+
+class Chart(NamedTuple):
+    """A chart's place on the page."""
+
+    name: str
+    title: str
+    caption: str
+    """What it shows, and how it is computed; {during} and {reward} are filled in."""
+    plot: Callable[[Source], Plot]
+    empty: str = "Nothing yet: closed pages will show up here."
+
+
+def learning(source: Source) -> Plot:
+    """Clicks per page over time."""
+    return _over_time(source, "clicks per page", lambda ranks: intervals.mean(pages(ranks)))
+
+
+def rewards(source: Source) -> Plot:
+    """Estimated reward over time."""
+    worth = reward_of(source.settings)
+    return _over_time(source, "reward per page", lambda ranks: reward(ranks, worth))
+
+
+def exploration(source: Source) -> Plot:
+    """Displacement over time, and what was expected of it when the model was made."""
+    plot = _over_time(source, "distance", lambda ranks: Estimate(displacement(ranks)))
+    learned = plot.series[:1] if plot.series and plot.series[0].label == "learned" else []
+    promised = source.reading.start.displacement if source.reading.start else None
+    if learned and promised is not None:
+        learned.append(Line("expected at the start", [promised] * len(plot.x), line=3, dash=True))
+    return plot._replace(series=learned, x=plot.x if learned else [], unit="ranks")
+
+
+def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimate]) -> Plot:
+    times = source.reading.times
+    series = []
+    for group, label, line in GROUPS:
+        if any(group in groups for groups in times.values()):
+            told = [estimate(groups.get(group, {})) if group in groups else Estimate(None) for groups in times.values()]
+            series.append(_line(label, told, line))
+    label = f"time, in steps of {told_step(source.reading.step)}"
+    return Plot([minute * 60 for minute in times], label, y_label, series, time=True)
+
+
+def _line(label: str, told: Sequence[Estimate], line: int) -> Line:
+    if all(one.low is None for one in told):
+        return Line(label, [one.value for one in told], line=line)
+    # Where there is no interval yet, the band is as wide as the line.
+    low = [one.value if one.low is None else one.low for one in told]
+    high = [one.value if one.high is None else one.high for one in told]
+    return Line(label, [one.value for one in told], low, high, line)
+
+
+def click_through(source: Source) -> Plot:
+    """Click-through by rank."""
+    found = source.reading.groups
+    ranks = range(1, max((max(by_rank) for by_rank in found.values()), default=0) + 1)
+    series = []
+    for group, label, line in GROUPS:
+        if group in found:
+            told = [intervals.share(found[group].get(rank, Sums())) for rank in ranks]
+            series.append(_line(label, [_in_percent(one) for one in told], line))
+    return Plot(list(ranks), "rank", "click-through", series, unit="%", points=True)
+
+
+def _in_percent(one: Estimate) -> Estimate:
+    return Estimate(*(None if value is None else 100 * value for value in one))
+
+
+def weights(source: Source) -> Plot:
+    """The largest weights over time, from snapshots."""
+    history = source.reading.history
+    if not history:
+        return Plot([], "time", "weight", [], time=True)
+    matrix = np.array([values for _, values in history])
+    largest = np.argsort(-np.abs(matrix[-1]), kind="stable")[:LINES]
+    series = [
+        Line(source.settings.names[feature], matrix[:, feature].tolist(), line=place + 1)
+        for place, feature in enumerate(largest.tolist())
+    ]
+    return Plot([snapshot.at / 1000 for snapshot, _ in history], "time", "weight", series, time=True)
+
+
+def propensities(source: Source) -> Plot:
+    """The examination curve that the model assumes."""
+    curve = propensities_of(source.settings)
+    if curve is None:
+        return Plot([], "rank", "examined", [], unit="%")
+    values = (100 * curve.at(source.settings.page_size)).tolist()
+    ranks = list(range(1, len(values) + 1))
+    return Plot(ranks, "rank", "examined", [Line("assumed", values)], unit="%", points=True, y_range=(0.0, 105.0))
+
+
+def latency(source: Source) -> Plot:
+    """Quantiles of the time to answer a rank request, minute by minute."""
+    series = [
+        Line(label, [_milliseconds(answers.quantile(share)) for answers in source.answers.values()], line=line)
+        for share, label, line in ((0.5, "half within", 1), (0.95, "95 % within", 4), (0.99, "99 % within", 2))
+    ]
+    return Plot([minute * 60 for minute in source.answers], "time", "time to answer", series, unit="ms", time=True)
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1000 * seconds
+
+
+def errors(source: Source) -> Plot:
+    """Requests that were refused or failed, minute by minute."""
+    told = source.all_answers
+    series = [
+        Line("refused (4xx)", [answers.refused for answers in told.values()], line=3),
+        Line("failed (5xx)", [answers.failed for answers in told.values()], line=2),
+    ]
+    return Plot([minute * 60 for minute in told], "time", "answers per minute", series, time=True)
+
+
+CHARTS = {
+    chart.name: chart
+    for chart in (
+        Chart(
+            "learning", "Clicks per page",
+            "Mean clicks on a page, {during}. The band is a 95 % interval (normal, each group with its own variance).",
+            learning,
+        ),
+        Chart(
+            "reward", "Estimated reward per page",
+            "Mean {reward} reward of a page, {during}: clicks weighted by rank and by how likely it was looked at. "
+            "The band is a 95 % interval that takes clicks on different ranks as independent.",
+            rewards,
+        ),
+        Chart(
+            "click-through", "Click-through by rank",
+            "Clicks per page shown at each rank, summed {during}. The band is Wilson’s 95 % interval.",
+            click_through,
+        ),
+        Chart(
+            "propensities", "Assumed examination",
+            "The probability that somebody looks at a rank, as this model’s settings assume it.",
+            propensities, "This method assumes no examination probabilities.",
+        ),
+        Chart(
+            "weights", "Weights over time",
+            "The features with the largest weights now, in the snapshots that are kept, {during}.",
+            weights, "No snapshot is kept yet.",
+        ),
+        Chart(
+            "exploration", "Exploration spent",
+            "Mean distance between the rank a document was shown at and its rank without exploration, {during}.",
+            exploration,
+        ),
+        Chart(
+            "latency", "Time to answer a rank request",
+            "By the minute, over the last three hours of this process, all models; read off counts in buckets.",
+            latency, "Nobody has asked this process for a page yet.",
+        ),
+        Chart(
+            "errors", "Refused and failed requests",
+            "Answers per minute, all addresses of the API, over the last three hours of this process.",
+            errors, "Nobody has asked this process for anything yet.",
+        ),
+    )
+}  # fmt: skip

@@ -1,0 +1,95 @@
+"""How sure one can be of a mean or a share: 95 % intervals, computed from sums that were added up as pages closed."""
+
+import math
+from typing import NamedTuple
+
+Z = 1.959963984540054
+"""Of the normal distribution, 95 % lie within so many standard deviations of the mean."""
+
+
+class Estimate(NamedTuple):
+    """A value with its 95 % interval; None where there is too little to say it."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class Sums(NamedTuple):
+    """How many pages there were, what their clicks and the squares of these add up to, and their displacement."""
+
+    shown: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+    displacement: float = 0.0
+
+    def plus(self, other: "Sums") -> "Sums":
+        """Both together."""
+        return Sums(
+            self.shown + other.shown,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.displacement + other.displacement,
+        )
+
+    @property
+    def mean(self) -> float:
+        """Per page; 0 without pages."""
+        return self.total / self.shown if self.shown else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Of single pages (unbiased); 0 with fewer than two."""
+        if self.shown < 2:
+            return 0.0
+        # Rounding can leave a tiny negative rest where all values are equal.
+        return max(0.0, (self.squares - self.total * self.mean) / (self.shown - 1))
+
+
+def mean(sums: Sums) -> Estimate:
+    """The mean, with the normal interval mean ± 1.96·sd/√n.
+
+    >>> mean(Sums(100, 50.0, 50.0))
+    Estimate(value=0.5, low=0.4015..., high=0.5984...)
+    """
+    if sums.shown < 2:
+        return Estimate(sums.mean if sums.shown else None)
+    return around(sums.mean, sums.variance / sums.shown)
+
+
+def around(value: float, variance: float) -> Estimate:
+    """The normal interval around an estimate whose variance is known."""
+    half = Z * math.sqrt(variance)
+    return Estimate(value, value - half, value + half)
+
+
+def share(sums: Sums) -> Estimate:
+    """A click-through rate, with Wilson's interval: it stays within 0 and 1, and is right for small counts too.
+
+    Graded clicks lie between 0 and 1, so their variance is at most that of clicks of the same mean: the interval is
+    then wider than it need be, never too narrow.
+
+    >>> share(Sums(10, 0.0))
+    Estimate(value=0.0, low=0.0, high=0.2775...)
+    """
+    n, p = sums.shown, sums.mean
+    if n == 0:
+        return Estimate(None)
+    middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
+    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """one − other, for independent estimates with normal intervals (Welch: each has its own variance).
+
+    >>> difference(Estimate(0.5, 0.25, 0.75), Estimate(0.25, 0.25, 0.25))
+    Estimate(value=0.25, low=0.0, high=0.5)
+    """
+    if one.value is None or other.value is None:
+        return Estimate(None)
+    value = one.value - other.value
+    if one.low is None or other.low is None:
+        return Estimate(value)
+    half = math.hypot(one.value - one.low, other.value - other.low)
+    return Estimate(value, value - half, value + half)

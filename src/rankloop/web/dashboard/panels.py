@@ -1,0 +1,129 @@
+"""What the panels of a page say, worked out from a reading: plain values that the templates only have to print."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.http.recent import Answers
+from rankloop.live.registry import LiveModel
+from rankloop.live.service import Service
+from rankloop.web.dashboard import health, intervals
+from rankloop.web.dashboard.intervals import Estimate
+from rankloop.web.dashboard.reading import Reading, keeps_first
+from rankloop.web.dashboard.tallied import CONTROL, LEARNED, displacement, pages, reward, reward_of
+
+BARS = 12
+CHANGES = 8
+SNAPSHOTS = 8
+ENDPOINTS = {"rank": "rank", "clicks": "clicks", "close": "close"}
+FATES = {
+    "learned": "learned from",
+    "control": "control group: never learned from",
+    "fallback": "incoming order, store down",
+    "capped": "over a client’s share of influence",
+    "paused": "learning was paused or frozen",
+    "pinned": "every rank was pinned",
+    "void": "never reached the caller",
+    "diverged": "the update was not finite",
+    "missing": "erased or compacted away",
+}
+
+
+class Row(NamedTuple):
+    """A group in the comparison of learned and control pages."""
+
+    label: str
+    pages: int
+    clicks: float
+    per_page: Estimate
+    reward: Estimate
+
+
+class Bar(NamedTuple):
+    """A weight as a bar: from `x`, `width` wide, on a scale of 0 to 100 with zero in the middle."""
+
+    feature: str
+    value: float
+    x: float
+    width: float
+
+
+def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, Any]:
+    """The numbers at the top of a model's page, and the comparison below them."""
+    found, ever = reading.groups, reading.ever
+    worth = reward_of(model.settings)
+    rows = [
+        Row(label, pages(ranks).shown, pages(ranks).total, intervals.mean(pages(ranks)), reward(ranks, worth))
+        for group, label in ((LEARNED, "Learned order"), (CONTROL, "Control: incoming order"))
+        if (ranks := found.get(group))
+    ]
+    gain = intervals.difference(rows[0].per_page, rows[1].per_page) if len(rows) == 2 else None
+    earned = intervals.difference(rows[0].reward, rows[1].reward) if len(rows) == 2 else None
+    base = rows[1].per_page.value if len(rows) == 2 else None
+    return {
+        "states": [health.store_state(reading.trouble), _learner(service, model, reading)],
+        "mode": model.view().mode,
+        "version": model.version,
+        "closed": sum(pages(ranks).shown for ranks in ever.values()),
+        "clicks": sum(pages(ranks).total for ranks in ever.values()),
+        "open": reading.open,
+        "lag": health.lag_seconds(reading.waiting_since),
+        "rows": rows,
+        "gain": gain,
+        "earned": earned,
+        "relative": gain.value / base if gain and gain.value is not None and base else None,
+        "control_share": model.settings.guards.control,
+        "reward": worth,
+        "fates": _fates(service, model),
+    }
+
+
+def _learner(service: Service, model: LiveModel, reading: Reading) -> health.State:
+    return health.learner_state(service, model, reading.waiting_since)
+
+
+def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
+    fold = service.learner.folds().get(model.id) if service.learner else None
+    counts = dict(fold.fates) if fold else {}
+    return [(told, counts[fate]) for fate, told in FATES.items() if counts.get(fate)]
+
+
+def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:
+    """How much is explored, next to what was said before the model went live."""
+    learned, ever = reading.groups.get(LEARNED, {}), reading.ever.get(LEARNED, {})
+    frozen = model.view().mode == "frozen"
+    return {
+        "spent": displacement(learned),
+        "spent_ever": displacement(ever),
+        "keeps_first": 1.0 if frozen else keeps_first(reading.recent),
+        "start": reading.start,
+    }
+
+
+def weight_bars(model: LiveModel) -> list[Bar]:
+    """The largest weights of the newest state."""
+    values = model.view().model.ranker.weights
+    largest = np.argsort(-np.abs(values), kind="stable")[:BARS]
+    scale = float(np.abs(values[largest[0]])) or 1.0
+    bars = []
+    for feature in largest.tolist():
+        value = float(values[feature])
+        width = 50 * abs(value) / scale
+        bars.append(Bar(model.settings.names[feature], value, round(50 - width * (value < 0), 2), round(width, 2)))
+    return bars
+
+
+def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, float, float]]:
+    """(feature, weight now, weight then): what a roll back changes most."""
+    now = model.view().model.ranker.weights
+    largest = np.argsort(-np.abs(then - now), kind="stable")[:CHANGES]
+    return [(model.settings.names[i], float(now[i]), float(then[i])) for i in largest.tolist() if then[i] != now[i]]
+
+
+def answers(service: Service, recent: dict[str, Answers]) -> dict[str, Any]:
+    """How quickly this process answers, what went wrong, and what became of clicks."""
+    named = sorted(recent.items(), key=lambda item: (item[0] not in ENDPOINTS, item[0]))
+    clicks = {fate: count for (what, fate), count in service.counts.copy().items() if what == "clicks" and count}
+    fallback = service.counts["impressions", "fallback"]
+    return {"answers": named, "click_fates": sorted(clicks.items()), "fallback": fallback, "started": service.started}

@@ -1,0 +1,177 @@
+"""Everything that one look at a model needs from the store, read at once, off the event loop, and at most once a second
+however many people look. If the store does not answer, the last reading stands in, and says so."""
+
+import asyncio
+import time
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.live.errors import StoreError
+from rankloop.live.events import FOLDED
+from rankloop.live.registry import LiveModel
+from rankloop.live.service import Service, now
+from rankloop.live.start import Report, starting_point
+from rankloop.live.stores.contract import Snapshot, Tally
+from rankloop.web.dashboard.recent import Shown, newest_pages
+from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
+
+FRESH = 0.9
+"""Seconds for which a reading is new enough."""
+PATIENCE = 1.5
+"""Seconds after which a page is shown without what the store was asked."""
+RECENT = 12
+HISTORY = 60
+"""States that the history of the weights is drawn from, at most."""
+DAY = 1440
+
+
+class Reading(NamedTuple):
+    """What the store said about a model."""
+
+    at: int
+    step: int
+    """Minutes that each of `times` stands for."""
+    times: Times
+    """The stretch of time asked for, step by step."""
+    groups: Groups
+    """The same, all together."""
+    ever: Groups
+    """Since the model was made."""
+    open: int
+    snapshots: list[Snapshot]
+    history: list[tuple[Snapshot, NDArray[np.float64]]]
+    """States with their weights, oldest first."""
+    recent: list[Shown]
+    waiting_since: int | None
+    """When the oldest thing happened that the model has not taken in; None: it is up to date."""
+    start: Report | None
+    """What was promised of its exploration when the model was made."""
+    trouble: str | None = None
+    """Why this is not from now."""
+
+
+EMPTY = Reading(0, 1, {}, {}, {}, 0, [], [], [], None, None)
+
+
+class Readings:
+    """Reads, and remembers for a moment."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._known: dict[Hashable, tuple[float, Any]] = {}
+        self._asking: dict[Hashable, asyncio.Task[Any]] = {}
+        self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
+        self._starts: dict[int, Report | None] = {}
+
+    async def model(self, model: LiveModel, over: Over) -> Reading:
+        """A model over a stretch of time."""
+        reading, trouble = await self._ask((model.id, over.name), lambda: self._read(model, over))
+        return (reading or EMPTY)._replace(trouble=trouble)
+
+    async def day(self) -> tuple[dict[int, list[Tally]], str | None]:
+        """The last 24 hours of whole pages, of every model."""
+        reading, trouble = await self._ask("day", self._read_day)
+        return reading or {}, trouble
+
+    async def _ask(self, key: Hashable, read: Callable[[], Any]) -> tuple[Any, str | None]:
+        """What is known, read again if it is not fresh; and why it could not be read."""
+        read_at, known = self._known.get(key, (-1e9, None))
+        if time.monotonic() - read_at < FRESH:
+            return known, None
+        if key not in self._asking:
+            # One asks for all who look: a store that hangs must not be asked again by every page.
+            self._asking[key] = asyncio.create_task(asyncio.to_thread(read))
+            self._asking[key].add_done_callback(lambda task: self._answered(key, task))
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await asyncio.shield(self._asking[key]), None
+        except TimeoutError:
+            return known, f"it has not answered for {PATIENCE:g} s"
+        except StoreError as error:
+            return known, str(error)
+
+    def _answered(self, key: Hashable, task: asyncio.Task[Any]) -> None:
+        del self._asking[key]
+        if not task.cancelled() and task.exception() is None:
+            self._known.pop(key, None)
+            self._known[key] = time.monotonic(), task.result()
+            if len(self._known) > 100:
+                del self._known[next(iter(self._known))]
+
+    # In a thread
+
+    def _read(self, model: LiveModel, over: Over) -> Reading:
+        store, minute = self._service.store, now() // 60_000
+        # By the clock's own hours and days: a part of one at the beginning would be a part of the truth.
+        first = 0 if over.minutes is None else minute - over.minutes
+        first += -first % over.span
+        days = store.tallies(model.id, span=DAY)
+        tallies = days if over.span == DAY else store.tallies(model.id, first, span=over.span)
+        step = step_of(tallies, over)
+        snapshots = store.snapshots(model.id)
+        waiting = store.events(model.view().offset, 1, kinds=FOLDED, model=model.id)
+        return Reading(
+            at=now(),
+            step=step,
+            times=by_time(tallies, step),
+            groups=by_group(tallies),
+            ever=by_group(days),
+            open=store.open_count(model.id),
+            snapshots=snapshots,
+            history=self._history(model, snapshots, first),
+            recent=newest_pages(store, model.id, model.settings, RECENT),
+            waiting_since=waiting[0].at if waiting else None,
+            start=self._start(model),
+        )
+
+    def _read_day(self) -> dict[int, list[Tally]]:
+        first = now() // 60_000 - DAY
+        first += -first % 60
+        store = self._service.store
+        return {model.id: store.tallies(model.id, first, span=60, rank=0) for model in self._service.registry.all()}
+
+    def _history(
+        self, model: LiveModel, snapshots: list[Snapshot], first: int
+    ) -> list[tuple[Snapshot, NDArray[np.float64]]]:
+        """Weights of the states since a minute, and of the last one before it; evenly chosen if there are many."""
+        within = [s for s in snapshots if s.at >= first * 60_000]
+        chosen = (within + snapshots[len(within) : len(within) + 1])[::-1]
+        if len(chosen) > HISTORY:
+            chosen = [chosen[place] for place in np.linspace(0, len(chosen) - 1, HISTORY).astype(int)]
+        found = []
+        for snapshot in chosen:
+            key = model.id, snapshot.version
+            if key not in self._weights:
+                whole = self._service.store.snapshot(*key)
+                if whole is None:
+                    continue
+                self._weights[key] = weights_of(whole.state)
+                if len(self._weights) > 5 * HISTORY:
+                    del self._weights[next(iter(self._weights))]
+            found.append((snapshot, self._weights[key]))
+        return found
+
+    def _start(self, model: LiveModel) -> Report | None:
+        if model.id not in self._starts:
+            try:
+                self._starts[model.id] = starting_point(model.settings)
+            except SettingsError:
+                self._starts[model.id] = None
+        return self._starts[model.id]
+
+
+def weights_of(state: bytes) -> NDArray[np.float64]:
+    """Only the weights of a kept state."""
+    arrays = msgspec.msgpack.decode(state)["arrays"]
+    return np.frombuffer(arrays["ranker.weights"], np.float64)
+
+
+def keeps_first(pages: list[Shown]) -> float | None:
+    """Mean probability, over the newest learned pages, that what scored best was first."""
+    told = [page.keeps_first for page in pages if page.keeps_first is not None]
+    return sum(told) / len(told) if told else None

@@ -1,0 +1,121 @@
+"""The newest pages of a model, as people saw them: documents, clicks, and how likely everything was."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.policy import temperature
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Store
+from rankloop.web.dashboard.tallied import propensities_of
+
+
+class Document(NamedTuple):
+    """One place on a page."""
+
+    rank: int
+    id: str
+    click: float
+    pinned: bool
+    examined: float | None
+    """The probability that this rank is looked at, as the model assumes it."""
+    drawn: float | None
+    """The probability that this document was put here, given those above it."""
+
+
+class Shown(NamedTuple):
+    """A page that somebody saw."""
+
+    number: int
+    at: int
+    query: str
+    group: str
+    version: int
+    candidates: int
+    state: str
+    """`open`, or why it was closed: `asked`, `window`, `void`."""
+    probability: float | None
+    keeps_first: float | None
+    """How likely the document that scored best was to be first."""
+    documents: list[Document]
+
+    @property
+    def clicks(self) -> float:
+        """On the whole page."""
+        return sum(document.click for document in self.documents)
+
+
+def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) -> list[Shown]:
+    """The newest pages, open ones too, the newest first; those that were erased or compacted away are left out."""
+    waiting = [(row.shown, "open", np.frombuffer(row.clicks, "<f4")) for row in store.newest_open(model, limit)]
+    closings: list[Closing] = [decode(event.kind, event.body) for event in store.newest_closings(model, limit)]
+    closed = [(closing.shown, closing.why, np.array(closing.clicks)) for closing in closings]
+    found = []
+    for offset, state, clicks in sorted(waiting + closed, key=lambda page: -page[0])[:limit]:
+        event = store.event(offset)
+        if event is not None and event.kind == Kind.SHOWN:
+            found.append(_shown(event, settings, state, clicks))
+    return found
+
+
+def _shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:
+    impression: Impression = decode(event.kind, event.body)
+    curve = propensities_of(settings)
+    examined = curve.at(len(impression.page)).tolist() if curve else [None] * len(impression.page)
+    learned = impression.group == Group.LEARNED
+    drawn = _drawn(impression, settings) if learned else [None] * len(impression.page)
+    names = impression.shown()
+    pinned = set(impression.pinned)
+    documents = [
+        Document(rank + 1, names[rank], float(clicks[rank]), rank in pinned, examined[rank], drawn[rank])
+        for rank in range(len(names))
+    ]
+    told = impression.log_probability
+    return Shown(
+        number=event.number,
+        at=event.at,
+        query=impression.query,
+        group=Group(impression.group).name.lower(),
+        version=impression.version,
+        candidates=len(impression.candidates),
+        state=state,
+        probability=float(np.exp(told)) if told is not None and learned else None,
+        keeps_first=_keeps_first(impression, settings) if learned else None,
+        documents=documents,
+    )
+
+
+def _drawn(impression: Impression, settings: ModelSettings) -> list[float | None]:
+    """Plackett–Luce, rank by rank: exp(z_d) / Σ exp(z) of what was still to be had. Nothing for what was pinned, and
+    for methods that draw in another way; certainty for a frozen model's pages, whatever their scores."""
+    certain = impression.log_probability == 0.0
+    spread = temperature(settings.learner)
+    told: list[float | None] = [None] * len(impression.page)
+    if spread is None and not certain:
+        return told
+    left = _odds(impression, spread or 1.0)
+    for rank, document in enumerate(impression.page):
+        if rank in impression.pinned:
+            continue
+        total = left.sum()
+        told[rank] = 1.0 if certain else float(left[document] / total) if total > 0 else None
+        left[document] = 0.0
+    return told
+
+
+def _keeps_first(impression: Impression, settings: ModelSettings) -> float | None:
+    spread = temperature(settings.learner)
+    if len(impression.pinned) == len(impression.page):
+        return None
+    if impression.log_probability == 0.0:
+        return 1.0
+    return float(1.0 / _odds(impression, spread).sum()) if spread is not None else None
+
+
+def _odds(impression: Impression, spread: float) -> NDArray[np.float64]:
+    """exp(score / T), relative to the best document that was free to be drawn."""
+    z = np.frombuffer(impression.scores, "<f4").astype(np.float64) / spread
+    z[[impression.page[rank] for rank in impression.pinned]] = -np.inf
+    return np.exp(z - z.max())

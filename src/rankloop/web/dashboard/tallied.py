@@ -1,0 +1,149 @@
+"""What the tallies of a model say: clicks, click-through by rank, estimated reward and exploration, per group, over a
+stretch of time or in all. Nothing here looks at a single impression."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.learners import ROLTR
+from rankloop.live.events import Group
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Tally
+from rankloop.propensities.curves import BELIEF, Propensities
+from rankloop.rewards import reward_table
+from rankloop.web.dashboard.intervals import Estimate, Sums, around
+
+Ranks = Mapping[int, Sums]
+"""Rank → sums; rank 0 is the page as a whole."""
+Groups = Mapping[int, Ranks]
+Times = Mapping[int, Groups]
+
+STEPS = {1: (1, 2, 5), 60: (60, 180), 1440: (1440, 10080)}
+"""Minutes that one point of a chart may stand for, by the span that the tallies have."""
+POINTS = 60
+EVER = 1 << 62
+
+
+class Over(NamedTuple):
+    """A stretch of time to look at: how long it is and how finely it is told, in minutes."""
+
+    name: str
+    label: str
+    during: str
+    span: int
+    minutes: int | None
+    refresh: int
+    """Seconds after which a chart over it is worth drawing again."""
+
+
+OVERS = (
+    Over("hours", "3 hours", "over the last three hours", 1, 180, 5),
+    Over("week", "7 days", "over the last seven days", 60, 7 * 1440, 30),
+    Over("all", "all time", "since the model was made", 1440, None, 60),
+)
+
+
+def over_named(name: str | None, age_minutes: float) -> Over:
+    """The one asked for, or the finest that shows a model's whole life."""
+    for over in OVERS:
+        if name == over.name or (name not in {o.name for o in OVERS} and age_minutes <= (over.minutes or 1e18)):
+            return over
+    return OVERS[-1]
+
+
+class Reward(NamedTuple):
+    """What a page earns: its name, and the worth of a click and of none at each rank."""
+
+    name: str
+    told: str
+    click: NDArray[np.float64]
+    skip: NDArray[np.float64]
+
+
+def reward_of(settings: ModelSettings) -> Reward:
+    """The model's own reward if it learns from one, else the paper's default, with the propensities it assumes."""
+    learner = settings.learner
+    if isinstance(learner, ROLTR):
+        return Reward(
+            learner.reward, "the reward that this model learns from", *learner.reward_table(settings.page_size)
+        )
+    told = f"{learner.name} learns from no reward; this is the paper's, with examination 1/rank"
+    return Reward("ips+-", told, *reward_table("ips+-", BELIEF.at(settings.page_size)))
+
+
+def propensities_of(settings: ModelSettings) -> Propensities | None:
+    """The examination curve that a model assumes; None for methods that assume none."""
+    return settings.learner.propensities if isinstance(settings.learner, ROLTR) else None
+
+
+def step_of(tallies: Sequence[Tally], over: Over) -> int:
+    """Minutes that one point of a chart stands for: few enough points that chance does not hide what changes."""
+    lasts = tallies[-1].minute - tallies[0].minute if tallies else 0
+    return next((step for step in STEPS[over.span] if lasts / step <= POINTS), STEPS[over.span][-1])
+
+
+def told_step(step: int) -> str:
+    """A step in words.
+
+    >>> told_step(5), told_step(60), told_step(10080)
+    ('5 minutes', 'an hour', '7 days')
+    """
+    one = {1: "a minute", 60: "an hour", 1440: "a day"}
+    if step in one:
+        return one[step]
+    unit, name = next(
+        (unit, name) for unit, name in ((1440, "days"), (60, "hours"), (1, "minutes")) if step % unit == 0
+    )
+    return f"{step // unit} {name}"
+
+
+def by_time(tallies: Iterable[Tally], step: int) -> Times:
+    """First minute of a step → group → rank → sums, in the order of time."""
+    added: dict[tuple[int, int, int], list[float]] = {}
+    for _, _, minute, group, rank, *sums in tallies:
+        total = added.setdefault((minute - minute % step, group, rank), [0, 0.0, 0.0, 0.0])
+        for place, value in enumerate(sums):
+            total[place] += value
+    found: dict[int, dict[int, dict[int, Sums]]] = {}
+    for (minute, group, rank), (shown, *rest) in added.items():
+        found.setdefault(minute, {}).setdefault(group, {})[rank] = Sums(int(shown), *rest)
+    return found
+
+
+def by_group(tallies: Iterable[Tally]) -> Groups:
+    """Group → rank → sums, over all spans given."""
+    return by_time(tallies, EVER).get(0, {})
+
+
+def pages(ranks: Ranks) -> Sums:
+    """Of whole pages: how many, and their clicks."""
+    return ranks.get(0, Sums())
+
+
+def reward(ranks: Ranks, worth: Reward) -> Estimate:
+    """The mean reward of a page: Σ over ranks of c·R_click + (1 − c)·R_no-click.
+
+    Its interval takes clicks on different ranks as independent, as the examination model does.
+    """
+    count = pages(ranks).shown
+    if count == 0:
+        return Estimate(None)
+    total = variance = 0.0
+    for rank, sums in ranks.items():
+        if not 1 <= rank <= len(worth.click):
+            continue
+        click, skip = float(worth.click[rank - 1]), float(worth.skip[rank - 1])
+        total += sums.total * click + (sums.shown - sums.total) * skip
+        variance += sums.shown * sums.variance * (click - skip) ** 2
+    return around(total / count, variance / count**2) if count > 1 else Estimate(total / count)
+
+
+def displacement(ranks: Ranks) -> float | None:
+    """Mean |rank shown − rank without exploration| of the documents on a page."""
+    whole = pages(ranks)
+    return whole.displacement / whole.shown if whole.shown else None
+
+
+LEARNED, CONTROL = int(Group.LEARNED), int(Group.CONTROL)
