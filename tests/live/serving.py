@@ -23,14 +23,23 @@ PATIENCE = 60.0
 
 
 class Serving:
-    """One service and its log. `address` may be another store's, such as that of a PostgreSQL server."""
+    """One service and its log. `address` may be another store's, such as that of a PostgreSQL server;
+    `command` another way to run the command line."""
 
-    def __init__(self, folder: Path, *options: str, address: str | None = None, port: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        address: str | None = None,
+        port: int | None = None,
+        command: tuple[str, ...] = COMMAND,
+    ) -> None:
         self.folder = Path(folder)
         self.address = address or str(self.folder / "rankloop.db")
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.options = options
+        self.command = command
         self.process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Serving":
@@ -50,7 +59,7 @@ class Serving:
         assert self.process is None, "it is running already"
         with (self.folder / f"serve-{self.port}.txt").open("ab") as said:
             self.process = subprocess.Popen(
-                [*COMMAND, "serve", self.address, "--port", str(self.port), *self.options],
+                [*self.command, "serve", self.address, "--port", str(self.port), *self.options],
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self.folder,
             )  # fmt: skip
         if wait:

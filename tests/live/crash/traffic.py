@@ -23,6 +23,7 @@ SETTINGS = {"name": MODEL, "features": FEATURES, "page_size": 4, "seed": 7, "sca
 PATIENCE = 60.0
 """Seconds within which what a test waits for must have happened: a safety net, not a measurement."""
 RETRY = 0.02
+TRIES = 10
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Visit:
     """Whether somebody was told that it is closed."""
 
 
-class Unanswered(Exception):
+class UnansweredError(Exception):
     """No answer came: the service is gone, or will not say."""
 
 
@@ -58,7 +59,7 @@ class Caller:
         self._open: dict[str, http.client.HTTPConnection] = {}
 
     def post(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """(status, answer); `Unanswered` if the connection fails at any point."""
+        """(status, answer); `UnansweredError` if the connection fails at any point."""
         place = self._rng.choice(self._places)
         connection = self._open.setdefault(place, http.client.HTTPConnection(place, timeout=PATIENCE))
         try:
@@ -67,7 +68,7 @@ class Caller:
             return answer.status, json.loads(answer.read())
         except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
             connection.close()
-            raise Unanswered(str(error)) from None
+            raise UnansweredError(str(error)) from None
 
 
 def make_model(url: str) -> None:
@@ -76,13 +77,20 @@ def make_model(url: str) -> None:
     assert status == 201, answer
 
 
+def one_page(url: str) -> dict[str, Any]:
+    """A page for somebody who is not one of the visitors."""
+    candidates = [{"id": f"d{place}", "features": [float(place)] * FEATURES} for place in range(CANDIDATES)]
+    status, page = Caller([url], random.Random(0)).post(f"/v1/models/{MODEL}/rank", {"candidates": candidates})
+    assert status == 200, page
+    return page
+
+
 def last_visit(url: str) -> list[float]:
     """One more page, closed and learned from; the model's weights after it."""
-    caller = Caller([url], random.Random(0))
-    candidates = [{"id": f"d{place}", "features": [float(place)] * FEATURES} for place in range(CANDIDATES)]
-    status, page = caller.post(f"/v1/models/{MODEL}/rank", {"candidates": candidates})
-    assert (status, page["group"]) == (200, "learned"), page
-    status, closed = caller.post(f"/v1/impressions/{page['impression']}/close", {"wait": True})
+    page = one_page(url)
+    assert page["group"] == "learned", page
+    path = f"/v1/impressions/{page['impression']}/close"
+    status, closed = Caller([url], random.Random(0)).post(path, {"wait": True})
     assert (status, closed["closed"]) == (200, True), closed
     with urlopen(f"{url}/v1/models/{MODEL}", timeout=PATIENCE) as answer:
         return json.loads(answer.read())["weights"]
@@ -163,7 +171,7 @@ class Traffic:
         candidates = [{"id": name, "features": row.tolist()} for name, row in zip(ids, matrix, strict=True)]
         try:
             status, answer = caller.post(f"/v1/models/{self._model}/rank", {"query": query, "candidates": candidates})
-        except Unanswered:
+        except UnansweredError:
             self._wait_a_little()
             return None
         assert status == 200, f"a page was refused with {status}: {answer}"
@@ -206,20 +214,21 @@ class Traffic:
                 self._note(acknowledged=1)
 
     def _insist(self, caller: Caller, rng: random.Random, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer, if one comes; half of the visitors try again until there is one."""
-        patient = rng.random() < 0.5
+        """The answer, if one comes; half of the visitors try again: until there is one, or they were refused a lot."""
+        tries = TRIES if rng.random() < 0.5 else 1
         while True:
             try:
                 status, answer = caller.post(path, body)
-            except Unanswered:
+            except UnansweredError:
                 pass
             else:
                 if status == 200:
                     return answer
                 assert status == 503, f"{path} was refused with {status}: {answer}"
                 self.refusals.append((status, answer))
+                tries -= 1
                 self._note()
-            if not patient or self._stopped:
+            if tries <= 1 or self._stopped:
                 return None
             self._wait_a_little()
 

@@ -1,0 +1,128 @@
+"""PostgreSQL crashes, a learner dies, a commit is not confirmed: pages go on, nothing acknowledged is lost, the standby
+takes over, and the model has the same bits."""
+
+import time
+from contextlib import contextmanager
+
+import pytest
+from serving import Serving
+
+from rankloop.live.log import Show, Writer
+from rankloop.live.stores import open_store
+
+from .evidence import examine
+from .traffic import PATIENCE, Traffic, last_visit, make_model
+
+TEN = pytest.param(10, marks=pytest.mark.crash)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crashes", [3, TEN])
+def test_after_a_crash_of_the_server_everything_goes_on_by_itself(postgres_server, tmp_path, crashes, record_property):
+    address = postgres_server.new_database()
+    with Serving(tmp_path, address=address) as service:
+        make_model(service.url)
+        with Traffic([service.url], seed=11) as traffic:
+            for _ in range(crashes):
+                traffic.wait_for(acknowledged=40)
+                postgres_server.kill()
+                traffic.wait_for(fallbacks=5)
+                assert service.process.poll() is None
+                postgres_server.start()
+            traffic.wait_for(acknowledged=80)
+        weights = last_visit(service.url)
+        said = traffic.fallbacks[-1]
+    evidence = examine(address, traffic.visits, weights)
+    record_property("evidence", f"{crashes} crashes: {evidence}")
+    assert evidence.version > 15
+    assert "check the address, and that the server is up" in said or "the connection is lost" in said
+    assert {answer["error"]["code"] for _, answer in traffic.refusals} <= {"store_unavailable"}
+    assert "Traceback" not in service.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("takeovers", [2, TEN])
+def test_when_the_learner_is_killed_the_standby_takes_over(postgres_server, tmp_path, takeovers, record_property):
+    address = postgres_server.new_database()
+    active, standby = Serving(tmp_path, address=address), Serving(tmp_path, address=address)
+    with active, standby:
+        make_model(active.url)  # the standby hears of it later, and finds the lease taken
+        last_visit(active.url)
+        # Every request goes to either, so pages of the one are clicked on and closed at the other.
+        with Traffic([active.url, standby.url], seed=13) as traffic:
+            for _ in range(takeovers):
+                traffic.wait_for(acknowledged=60)
+                active.kill()
+                traffic.wait_for(acknowledged=20)
+                last_visit(standby.url)  # learned from, by the standby
+                active.start()
+                active, standby = standby, active
+            traffic.wait_for(acknowledged=60)
+        weights = last_visit(standby.url)
+    evidence = examine(address, traffic.visits, weights)
+    record_property("evidence", f"{takeovers} takeovers: {evidence}")
+    assert evidence.version > 15
+    assert not traffic.fallbacks, traffic.fallbacks[0]
+    assert "Traceback" not in active.output + standby.output
+
+
+# A commit is confirmed before anything is acknowledged.
+
+
+@contextmanager
+def unconfirmed_commits(server):
+    """The server writes commits, and waits for a replica that is not there before it confirms them."""
+    server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    server.execute("SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        server.execute("SELECT pg_reload_conf()")
+
+
+def test_nothing_is_acknowledged_before_the_server_has_confirmed_the_commit(postgres_server):
+    store = open_store(postgres_server.new_log())
+    writer = Writer(store)
+    shows = [Show(1, number, 0, b"", b"page", 3, 0, 0.0) for number in range(2)]
+    assert writer.append(shows[0]).result(PATIENCE) == 1
+    with unconfirmed_commits(postgres_server):
+        waiting = writer.append(shows[1])
+        wait_until(lambda: waits_for_a_replica(postgres_server))
+        assert not waiting.done()
+    assert waiting.result(PATIENCE) == 2
+    writer.stop()
+    store.close()
+
+
+def waits_for_a_replica(server):
+    return server.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == [(1,)]
+
+
+def test_every_acknowledgement_of_postgres_had_a_sync_of_its_own_or_shared_one(postgres_server):
+    """One entry at a time, so none can share: as many syncs as acknowledgements, or more."""
+    entries = 50
+    assert postgres_server.execute("SHOW fsync") == [("on",)]
+    store = open_store(postgres_server.new_log())
+    writer = Writer(store)
+    before = syncs(postgres_server)
+    for number in range(entries):
+        writer.append(Show(1, number, 0, b"", b"page", 3, 0, 0.0)).result(PATIENCE)
+    writer.stop()
+    store.close()  # a server's process hands in its counts when it ends, at the latest
+    wait_until(lambda: syncs(postgres_server) >= before + entries)
+
+
+def syncs(server):
+    """How often the server has synced its write-ahead log."""
+    counted = server.execute("SELECT to_regclass('pg_stat_wal') IS NOT NULL AND EXISTS (SELECT 1 FROM pg_attribute "
+                             "WHERE attrelid = 'pg_stat_wal'::regclass AND attname = 'wal_sync')")  # fmt: skip
+    source = "wal_sync FROM pg_stat_wal" if counted == [(True,)] else "sum(fsyncs) FROM pg_stat_io WHERE object = 'wal'"
+    return int(server.execute(f"SELECT {source}")[0][0])
+
+
+def wait_until(happened):
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until, f"it did not happen within {PATIENCE:g} s"
+        time.sleep(0.01)
