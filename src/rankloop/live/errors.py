@@ -4,7 +4,7 @@ from rankloop.errors import RankloopError
 
 
 class StoreError(RankloopError):
-    """The store cannot be read or written at the moment; nothing was changed."""
+    """The store cannot be read or written at the moment; nothing was acknowledged."""
 
 
 class RequestError(RankloopError):

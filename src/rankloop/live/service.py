@@ -350,11 +350,8 @@ def client_hash(client: str, salt: bytes) -> bytes:
 
 
 def _salt(store: Store) -> bytes:
-    """What clients' hashes are keyed with: drawn once per store."""
-    found = store.fact("client_salt")
-    if found is None:
-        found = randomness.token_hex(32)
-        store.set_fact("client_salt", found)
+    """What clients' hashes are keyed with: drawn once per store, also by processes that start together."""
+    found = store.fact("client_salt") or store.keep_fact("client_salt", randomness.token_hex(32))
     return bytes.fromhex(found)
 
 

@@ -141,7 +141,9 @@ def error_answer(error: Exception) -> Answer:
         case StoreError():
             # Where the store lies, and what it said, is for the operator.
             log.warning("the store is unavailable: %s", error)
-            return _error(503, "store_unavailable", "the store cannot be used at the moment; nothing was changed")
+            # What was given up on may still reach the log: nothing is said about it, and trying again does no harm.
+            told = "the store cannot be used at the moment; try again, what arrives twice counts once"
+            return _error(503, "store_unavailable", told)
         case RankloopError():
             return _error(422, "invalid_request", str(error))
         case _:
