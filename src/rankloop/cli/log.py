@@ -107,3 +107,44 @@ def log_refold(
     from rankloop.live.upkeep.commands import main_refold
 
     main_refold(store, model, json=json)
+
+
+@app.command()
+def replay(
+    log: Annotated[str, typer.Argument(help="A SQLite file, postgresql://…, or what rankloop log export wrote.")],
+    learner: Annotated[
+        str | None, typer.Option(help="Another method, such as PDGD; the model's own by default.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Whose log; needed if there are several.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.SETTING."),
+    ] = None,
+    begin: Annotated[
+        int | None, typer.Option("--from", help="Begin with the snapshot of this version; by default with nothing.")
+    ] = None,
+    evaluate: Annotated[float, typer.Option(help="Share of closed impressions, the newest, to estimate on.")] = 0.3,
+    at_most: Annotated[int, typer.Option(help="Evaluate so many of them, evenly spaced.")] = 10_000,
+    eta: Annotated[
+        float | None,
+        typer.Option(help="Rank k is examined with probability (1/k)^eta; by default as the model assumes."),
+    ] = None,
+    clip: Annotated[float, typer.Option(help="The largest weight in clipped estimates.")] = 10.0,
+    minimum_effective: Annotated[
+        float, typer.Option(help="Impressions' worth of evidence below which there is no estimate.")
+    ] = 100.0,
+    picture: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Fold a log with other settings or another learner: what it would have learned, and what that would have earned.
+
+    Nobody is exposed to it. Example: [bold]rankloop replay shop.db --learner PDGD --set learning_rate=0.03[/bold].
+    """
+    from rankloop.live.replay.command import main
+    from rankloop.live.replay.replaying import Options
+
+    options = Options(
+        model=model, learner=learner, changes=tuple(set_ or ()), begin=begin, evaluate=evaluate, at_most=at_most,
+        eta=eta, clip=clip, minimum_effective=minimum_effective,
+    )  # fmt: skip
+    main(log, options, json=json, picture=picture)

@@ -1,0 +1,132 @@
+"""Through a log with the fold of the live learner: with a model's own settings the result is the same bits."""
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from rankloop.errors import SettingsError
+from rankloop.learners import COLTR
+from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
+from rankloop.live.fold import Fold
+from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+from rankloop.live.upkeep.access import at_one_moment, is_shared
+from rankloop.live.upkeep.exported import MAGIC, Progress
+from rankloop.live.upkeep.importing import import_log
+
+BATCH = 256
+RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
+"""What puts a state of the live model in the place of its own: it means nothing to another one."""
+
+
+@contextmanager
+def open_log(log: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[Store]:
+    """A log to read, as it is at this moment: a store's address, or a file that was exported."""
+    if is_shared(str(log)) or not _is_exported(Path(log)):
+        with at_one_moment(str(log)) as store:
+            yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="rankloop-replay-") as folder:
+        copy = Path(folder) / "log.db"
+        import_log(log, copy, progress=progress)
+        with at_one_moment(copy) as store:
+            yield store
+
+
+class Replay:
+    """A model's log, folded with other settings, up to wherever one wants.
+
+    Args:
+        store: a log, as `open_log` gives it.
+        model: whose events to fold.
+        settings: how; the model's own by default.
+        begin: a snapshot to begin with, instead of where the settings say. With the model's own settings it is gone on
+            from as it is; with others its weights are where the replay begins, and its scaling if that is the same.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        model: StoredModel,
+        settings: ModelSettings | None = None,
+        begin: Snapshot | None = None,
+    ) -> None:
+        self._store, self._model = store, model
+        own = settings_of(model)
+        self.settings = settings or own
+        self.is_own = self.settings == own
+        self._logged = own
+        self.passed_over: Counter[str] = Counter()
+        """Decisions about the live model that mean nothing to this one, by name."""
+        self.fold = self._begun(begin)
+
+    def _begun(self, begin: Snapshot | None) -> Fold:
+        if begin is None:
+            return Fold(self.settings)
+        then = Fold(self._logged, [0.0] * len(self._logged.names))
+        then.restore(begin.state, begin.offset)
+        if self.is_own:
+            return then
+        fold = Fold(self.settings, then.ranker.weights.tolist())
+        if self.settings.scaling == self._logged.scaling:
+            fold.scaler.restore(then.scaler.state())
+        fold.offset = begin.offset
+        return fold
+
+    def follow(self, until: int, progress: Progress | None = None) -> None:
+        """Fold everything up to an offset."""
+        while self.fold.offset < until:
+            events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
+            for event in events:
+                if event.offset > until:
+                    break
+                self._apply(event)
+            if not events or events[-1].offset > until:
+                self.fold.offset = until
+            if progress:
+                progress(self.fold.offset, until)
+
+    def _apply(self, event: Event) -> None:
+        if event.kind in RETURNS and not self.is_own:
+            self.passed_over[Kind(event.kind).name.lower()] += 1
+            self.fold.offset = event.offset
+            return
+        self.fold.apply(event, self._noted(closed_impression(self._store, event)))
+
+    def _noted(self, shown: Event | None) -> Event | None:
+        """The page with the notes that this learner would have made of it."""
+        new, old = self.settings.learner, self._logged.learner
+        if shown is None or shown.kind != Kind.SHOWN or type(new) is type(old) or new.note_width() == old.note_width():
+            return shown
+        impression: Impression = decode(shown.kind, shown.body)
+        notes = b""
+        if isinstance(new, COLTR):
+            # What COLTR remembers of a page are the scores that drew it, and those are in every log.
+            ranks = np.setdiff1d(np.arange(len(impression.page)), impression.pinned)
+            drawn = np.frombuffer(impression.scores, np.float32)
+            notes = drawn[np.array(impression.page, np.int64)[ranks]].tobytes()
+        return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes)))
+
+
+def snapshot_of(store: Store, model: StoredModel, version: int) -> Snapshot:
+    """A kept state to begin with; refused with what there is."""
+    found = store.snapshot(model.id, version)
+    if found is None:
+        kept = [str(snapshot.version) for snapshot in store.snapshots(model.id)]
+        listed = ", ".join(kept[:20]) + (" …" if len(kept) > 20 else "")
+        raise SettingsError(f"replay: there is no snapshot of version {version}; kept are {listed or 'none'}")
+    return found
+
+
+def _is_exported(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC

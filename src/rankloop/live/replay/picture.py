@@ -1,0 +1,56 @@
+"""A replay as a picture: what each policy would have earned, and the weights side by side."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankloop.errors import DataError
+from rankloop.live.replay.estimating import Value
+from rankloop.live.replay.replaying import Replayed
+
+MOST_WEIGHTS = 15
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def draw(found: Replayed, path: Path) -> None:
+    """Write the picture; the ending of the name says in which format."""
+    if path.suffix.lower() not in FORMATS:
+        raise DataError(f"cannot draw {path}: its name must end with {', '.join(FORMATS)}")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _draw_values(left, found.evaluation.values if found.evaluation else [])
+    _draw_weights(right, found)
+    figure.suptitle(f"{found.model}, replayed from {found.begins} with {found.settings['learner']['learner']}")
+    try:
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _draw_values(axes: Any, values: list[Value]) -> None:
+    told = [value for value in values if value.estimate.value is not None and value.method != "clipped"]
+    axes.set_title("estimated clicks per page, 95 % intervals")
+    if not told:
+        axes.text(0.5, 0.5, "no estimate", ha="center", transform=axes.transAxes)
+        axes.set_axis_off()
+        return
+    middle = np.array([value.estimate.value for value in told])
+    low, high = (np.array([getattr(value.estimate, end) for value in told]) for end in ("low", "high"))
+    places = np.arange(len(told))[::-1]
+    axes.errorbar(middle, places, xerr=[middle - low, high - middle], fmt="o", capsize=3)
+    axes.set_yticks(places, [f"{value.policy}: {value.estimator}, {value.method}" for value in told], fontsize=8)
+
+
+def _draw_weights(axes: Any, found: Replayed) -> None:
+    mine, theirs = np.array(found.weights), np.array(found.live_weights)
+    chosen = np.argsort(-np.maximum(np.abs(mine), np.abs(theirs)), kind="stable")[:MOST_WEIGHTS][::-1]
+    places = np.arange(len(chosen))
+    axes.set_title("weights at the end of the log")
+    axes.barh(places + 0.2, mine[chosen], 0.4, label="replayed")
+    axes.barh(places - 0.2, theirs[chosen], 0.4, label="live")
+    axes.set_yticks(places, [found.features[place] for place in chosen], fontsize=8)
+    axes.axvline(0, color="0.5", linewidth=0.8)
+    axes.legend(fontsize=8)

@@ -1,0 +1,86 @@
+"""The settings of a replay: the model's own, with another learner or other values in the place of some."""
+
+from collections.abc import Iterable
+from typing import Any, get_args
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.learners import DBGD, LEARNERS, PMGD, from_settings, to_settings
+from rankloop.live.settings import LiveLearner, ModelSettings
+
+CHANGEABLE = ("scaling", "start", "late_updates", "guards")
+"""Of the model's own settings. The others say what is in the log, and cannot be otherwise."""
+
+
+def other_settings(own: ModelSettings, learner: str | None = None, changes: Iterable[str] = ()) -> ModelSettings:
+    """A model's settings with another learner and with changes such as `learning_rate=0.03` or `guards.update_cap=1`.
+
+    A learner of the same name keeps the settings that are not changed; another one begins with its own defaults.
+
+    >>> shop = ModelSettings(name="shop", features=2, seed=1)
+    >>> other_settings(shop, "PDGD", ["learning_rate=0.03"]).learner
+    PDGD(learning_rate=0.03)
+    >>> other_settings(shop, None, ["learning_rat=0.03"])
+    Traceback (most recent call last):
+    rankloop.errors.SettingsError: replay: there is no setting 'learning_rat'; ROLTR has reward, ...
+    """
+    method: dict[str, Any] = to_settings(own.learner)
+    if learner is not None and learner != own.learner.name:
+        method = {"learner": learner}
+    model: dict[str, Any] = msgspec.to_builtins(own)
+    for change in changes:
+        name, equals, told = change.partition("=")
+        if not equals:
+            raise SettingsError(f"replay: a change must look like SETTING=VALUE; got {change!r}")
+        _change(method, model, name.strip(), _value(told.strip()))
+    model["learner"] = to_settings(_live(from_settings(method)))
+    try:
+        changed = msgspec.convert(model, ModelSettings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"replay: {error}") from None
+    require_foldable(own, changed)
+    return changed
+
+
+def require_foldable(own: ModelSettings, other: ModelSettings) -> None:
+    """Refuse methods that can learn from nothing but pages that they filled themselves."""
+    old, new = own.learner, other.learner
+    if not isinstance(new, (DBGD, PMGD)):
+        return
+    if type(new) is not type(old) or new.note_width() != old.note_width():
+        raise SettingsError(
+            f"replay: {new.name} learns by comparing rankers on pages that they filled together, and these pages were "
+            f"drawn by {old!r}; choose one of ROLTR, PDGD, COLTR or FixedWeights"
+        )
+
+
+def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any) -> None:
+    fields = LEARNERS[method["learner"]].__struct_fields__ if method["learner"] in LEARNERS else ()
+    first, _, rest = name.partition(".")
+    if name in fields:
+        method[name] = value
+    elif first == "guards" and rest:
+        model["guards"] = model["guards"] | {rest: value}
+    elif name in CHANGEABLE:
+        model[name] = value
+    else:
+        raise SettingsError(
+            f"replay: there is no setting {name!r}; {method['learner']} has {', '.join(fields)}, and of the model "
+            f"{', '.join(CHANGEABLE)} can be changed"
+        )
+
+
+def _value(told: str) -> Any:
+    """JSON if it is, and otherwise a text, so that nobody has to quote a word."""
+    try:
+        return msgspec.json.decode(told)
+    except msgspec.DecodeError:
+        return told
+
+
+def _live(learner: Any) -> LiveLearner:
+    if not isinstance(learner, get_args(LiveLearner)):
+        known = ", ".join(method.name for method in get_args(LiveLearner))
+        raise SettingsError(f"replay: {learner.name} needs more than clicks; choose one of {known}")
+    return learner

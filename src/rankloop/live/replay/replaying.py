@@ -1,0 +1,238 @@
+"""One replay from beginning to end: learn from the older part of a log, ask the newer one, then learn from that too.
+
+The log is split by time, at a closing: what was closed up to it is learned from, and only pages that were closed after
+it are evaluated, so no estimate is made on clicks that its state has learned from. The live model is evaluated as it
+was at that moment. Its newest state is evaluated too, because people ask, and marked: it has seen the answers.
+"""
+
+import os
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.learners import to_settings
+from rankloop.live.events import Event, Kind
+from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.replay.estimating import Candidate, Evaluation, Evaluator, policy_of
+from rankloop.live.replay.folding import Replay, open_log, snapshot_of
+from rankloop.live.replay.planning import other_settings
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+from rankloop.live.upkeep.access import find_model
+from rankloop.live.upkeep.exported import Progress
+from rankloop.offpolicy import Rules
+from rankloop.propensities import PowerLaw
+from rankloop.propensities.curves import BELIEF
+from rankloop.settings import require_number, require_whole_number
+
+CHUNK = 1_000
+LIVE_THEN, LIVE_NOW, REPLAYED = "live, then", "live, newest", "replayed"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How a replay is made and judged.
+
+    Attributes:
+        model: which one; None if there is but one.
+        learner: another method; None: the model's own.
+        changes: settings in the place of the model's, such as `learning_rate=0.03`.
+        begin: the version of a snapshot to begin with; None: where the settings say.
+        evaluate: the share of closed impressions, the newest, that estimates are made on; 0: none.
+        at_most: how many of them, evenly spaced, are evaluated.
+        eta: people are assumed to examine rank k with probability (1/k)^η; None: as the model's learner assumes.
+        clip: the largest weight of the clipped estimates.
+        minimum_effective: impressions' worth of evidence below which there is no estimate.
+    """
+
+    model: str | None = None
+    learner: str | None = None
+    changes: tuple[str, ...] = ()
+    begin: int | None = None
+    evaluate: float = 0.3
+    at_most: int = 10_000
+    eta: float | None = None
+    clip: float = 10.0
+    minimum_effective: float = 100.0
+
+    def __post_init__(self) -> None:
+        require_number("replay", "evaluate", self.evaluate, at_least=0, at_most=0.95)
+        require_whole_number("replay", "at-most", self.at_most, at_least=2)
+
+    def rules(self) -> list[Rules]:
+        """The three ways to treat weights."""
+        least = self.minimum_effective
+        return [
+            Rules(minimum_effective=least),
+            Rules(method="clipped", clip=self.clip, minimum_effective=least),
+            Rules(method="self-normalised", minimum_effective=least),
+        ]
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What would have been learned, next to what was.
+
+    Attributes:
+        model: its name.
+        settings: what was replayed.
+        own_settings: whether those are the model's own.
+        begins: `the start`, or the version of the snapshot that it began with.
+        closings: closed impressions in the log.
+        learned_before_split: how many of the fates "learned" lie before the split.
+        split_at: when the part that is evaluated begins, in milliseconds since 1970; None without one.
+        fates: what became of the closed impressions, in the replay.
+        passed_over: decisions about the live model that mean nothing to another one (roll backs, refolds).
+        features: names of the weights.
+        weights: at the end of the log.
+        live_weights: the live model's newest.
+        distance: between the two.
+        cosine: of the angle between them; None if one is zero.
+        same_bits: whether the two states are the same in every bit.
+        evaluation: estimates; None if none were asked for or nothing is left to evaluate.
+    """
+
+    model: str
+    settings: dict[str, Any]
+    own_settings: bool
+    begins: str
+    closings: int
+    learned_before_split: int
+    split_at: int | None
+    fates: dict[str, int]
+    passed_over: dict[str, int]
+    features: list[str]
+    weights: list[float]
+    live_weights: list[float]
+    distance: float
+    cosine: float | None
+    same_bits: bool
+    evaluation: Evaluation | None
+
+
+def replay(log: str | os.PathLike[str], options: Options, progress: Progress | None = None) -> Replayed:
+    """Fold a log with other settings, and estimate what that would have earned."""
+    with open_log(log, progress) as store:
+        model = _chosen(store, options.model)
+        return _Replaying(store, model, options).run(progress)
+
+
+class _Replaying:
+    def __init__(self, store: Store, model: StoredModel, options: Options) -> None:
+        self._store, self._model, self._options = store, model, options
+        self._own = settings_of(model)
+        self._settings = other_settings(self._own, options.learner, options.changes)
+        self._closings = _closing_offsets(store, model)
+        begin = None if options.begin is None else snapshot_of(store, model, options.begin)
+        self._begins = "the start" if begin is None else f"version {begin.version}"
+        self._split = self._last_learned(begin)
+        self._replay = Replay(store, model, self._settings, begin)
+
+    def _last_learned(self, begin: Snapshot | None) -> int:
+        """The offset of the last closing before the part that is evaluated."""
+        after = [offset for offset in self._closings if begin is None or offset > begin.offset]
+        if not after:
+            raise SettingsError(f"replay: nothing was closed in the log of {self._model.name}{self._since(begin)}")
+        place = len(after) - round(self._options.evaluate * len(after))
+        return after[max(0, place - 1)]
+
+    def _since(self, begin: Snapshot | None) -> str:
+        return "" if begin is None else f" after version {begin.version}"
+
+    def run(self, progress: Progress | None) -> Replayed:
+        replayed, last = self._replay, self._store.last_offset()
+        replayed.follow(self._split, progress)
+        learned = replayed.fold.fates["learned"]
+        live = Replay(self._store, self._model, begin=self._store.newest_snapshot(self._model.id))
+        live.follow(last, progress)
+        evaluation, split_at = None, None
+        if self._split < self._closings[-1]:
+            evaluation, split_at = self._evaluate(live, progress)
+        replayed.follow(last, progress)
+        mine, theirs = replayed.fold.ranker.weights, live.fold.ranker.weights
+        return Replayed(
+            model=self._model.name,
+            settings=_told(self._settings),
+            own_settings=replayed.is_own,
+            begins=self._begins,
+            closings=len(self._closings),
+            learned_before_split=learned,
+            split_at=split_at,
+            fates=dict(replayed.fold.fates),
+            passed_over=dict(replayed.passed_over),
+            features=list(self._settings.names),
+            weights=mine.tolist(),
+            live_weights=theirs.tolist(),
+            distance=float(np.linalg.norm(mine - theirs)),
+            cosine=_cosine(mine, theirs),
+            same_bits=replayed.is_own and replayed.fold.state() == live.fold.state(),
+            evaluation=evaluation,
+        )
+
+    def _evaluate(self, live: Replay, progress: Progress | None) -> tuple[Evaluation, int | None]:
+        candidates = [
+            Candidate(LIVE_THEN, self._live_then().fold.view(), policy_of(self._own)),
+            Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
+            Candidate(REPLAYED, self._replay.fold.view(), policy_of(self._settings)),
+        ]
+        evaluator = Evaluator(self._own, candidates, self._examination())
+        held_back = [offset for offset in self._closings if offset > self._split]
+        chosen = held_back
+        if len(held_back) > self._options.at_most:
+            chosen = [held_back[i] for i in np.linspace(0, len(held_back) - 1, self._options.at_most).astype(int)]
+        for place, offset in enumerate(chosen):
+            event = self._store.event(offset)
+            assert event is not None, "the log is read as it was at one moment"
+            evaluator.take(event, closed_impression(self._store, event))
+            if progress:
+                progress(place + 1, len(chosen))
+        first: Event | None = self._store.event(held_back[0])
+        return evaluator.conclude(self._options.rules()), first.at if first else None
+
+    def _live_then(self) -> Replay:
+        """The live model as it was when the part that is evaluated began."""
+        older = [kept for kept in self._store.snapshots(self._model.id) if kept.offset <= self._split]
+        begin = self._store.snapshot(self._model.id, older[0].version) if older else None
+        live = Replay(self._store, self._model, begin=begin)
+        live.follow(self._split)
+        return live
+
+    def _examination(self) -> NDArray[np.float64]:
+        curve = getattr(self._own.learner, "propensities", BELIEF)
+        if self._options.eta is not None:
+            curve = PowerLaw(self._options.eta)
+        return curve.at(self._own.page_size)
+
+
+def _chosen(store: Store, name: str | None) -> StoredModel:
+    models = store.models()
+    if name is None and len(models) == 1:
+        return models[0]
+    if name is None:
+        there = ", ".join(model.name for model in models) or "none at all"
+        raise SettingsError(f"replay: say which model with --model; there is {there}")
+    return find_model(store, name)
+
+
+def _closing_offsets(store: Store, model: StoredModel) -> list[int]:
+    offsets: list[int] = []
+    after = 0
+    while events := store.events(after, CHUNK, kinds=(Kind.CLOSED,), model=model.id):
+        offsets += [event.offset for event in events]
+        after = offsets[-1]
+    return offsets
+
+
+def _cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
+    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
+    return float(u @ v) / lengths if lengths > 0 else None
+
+
+def _told(settings: ModelSettings) -> dict[str, Any]:
+    """What can differ in a replay."""
+    told: dict[str, Any] = msgspec.to_builtins(settings)
+    return {
+        "learner": to_settings(settings.learner),
+        **{name: told[name] for name in ("scaling", "start", "late_updates", "guards")},
+    }

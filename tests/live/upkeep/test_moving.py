@@ -1,0 +1,233 @@
+"""A log leaves and enters whole: exports, imports, backups, on both kinds of store."""
+
+import threading
+
+import pytest
+
+from rankloop.errors import DataError, SettingsError
+from rankloop.live.errors import StoreError
+from rankloop.live.events import Kind
+from rankloop.live.learning import load
+from rankloop.live.stores import open_store
+from rankloop.live.upkeep.access import at_one_moment
+from rankloop.live.upkeep.exported import Exported, write_export
+from rankloop.live.upkeep.importing import NUMBERS_SKIPPED, back_up, import_log, restore
+from rankloop.live.upkeep.ubi_file import write_ubi
+from rankloop.live.upkeep.verifying import verify
+from rankloop.ubi import UbiQuery, read_bulk, read_events, read_queries
+
+from .logs import Log, contents
+
+
+@pytest.fixture
+def log(store):
+    log = Log.filled(store, impressions=40)
+    log.visit(3, close=False)
+    log.control(Kind.PAUSED)
+    return log
+
+
+@pytest.fixture
+def other(address, request, tmp_path):
+    """A new store of the other kind."""
+    if address.startswith("postgresql"):
+        return str(tmp_path / "other.db")
+    return request.getfixturevalue("postgres_server").new_log()
+
+
+def exported(address, path):
+    with at_one_moment(address) as store:
+        return write_export(store, path, at=5)
+
+
+def weights(address):
+    """The bits of a model's state after all of its log."""
+    store = open_store(address)
+    try:
+        fold, _ = load(store, store.models()[0])
+        return fold.state()
+    finally:
+        store.close()
+
+
+def test_a_log_moves_to_the_other_kind_of_store_and_back_with_every_row_and_every_bit(
+    log, store, address, other, tmp_path
+):
+    before = contents(store)
+    counts = exported(address, tmp_path / "there.log")
+    assert {table: len(rows) for table, rows in before.items() if rows} == counts
+    assert import_log(tmp_path / "there.log", other) == counts
+    assert weights(other) == weights(address)
+    assert verify(other).problems == []
+    assert verify(other).models == verify(address).models
+    exported(other, tmp_path / "back.log")
+    assert (tmp_path / "back.log").read_bytes() == (tmp_path / "there.log").read_bytes()
+    again = str(tmp_path / "again.db")
+    import_log(tmp_path / "back.log", again)
+    found = open_store(again)
+    assert contents(found) == before
+    found.close()
+
+
+def test_traffic_goes_on_where_the_exported_log_ended(log, address, other, tmp_path):
+    exported(address, tmp_path / "log")
+    import_log(tmp_path / "log", other)
+    store = open_store(other)
+    moved = object.__new__(Log)
+    moved.__dict__ |= log.__dict__ | {"store": store}
+    moved.control(Kind.RESUMED)
+    moved.visit(10)
+    moved.snapshot()
+    assert verify(other).problems == []
+    store.close()
+
+
+def test_an_export_says_what_it_is_and_is_for_nobody_else_to_read(log, address, tmp_path):
+    exported(address, tmp_path / "log")
+    header = Exported(tmp_path / "log").header
+    assert (header.models, header.last_offset, header.exported) == (["shop"], log.store.last_offset(), 5)
+    assert (tmp_path / "log").stat().st_mode & 0o077 == 0
+
+
+def test_a_flipped_byte_anywhere_in_an_export_is_noticed_and_nothing_is_imported(tmp_path):
+    store = open_store(tmp_path / "log.db")
+    Log.filled(store, impressions=10)
+    store.close()
+    exported(tmp_path / "log.db", tmp_path / "log")
+    whole = (tmp_path / "log").read_bytes()
+    for place in range(3, len(whole), len(whole) // 40):
+        (tmp_path / "bad").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(DataError):
+            import_log(tmp_path / "bad", tmp_path / "new.db")
+        assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (lambda whole: whole[: len(whole) // 2], "cut short"),
+        (lambda whole: whole[:-1], "cut short"),
+        (lambda whole: whole + whole[-40:], "broken"),
+        (lambda whole: b"", "not a log that rankloop exported"),
+        (lambda whole: b"hello\n", "not a log that rankloop exported"),
+        (lambda whole: b"rankloop-log 2\n" + whole[15:], "newer rankloop"),
+    ],
+)
+def test_a_file_that_is_not_a_whole_export_is_refused_with_a_sentence(tmp_path, content, told):
+    store = open_store(tmp_path / "log.db")
+    Log.filled(store, impressions=10)
+    store.close()
+    exported(tmp_path / "log.db", tmp_path / "log")
+    (tmp_path / "bad").write_bytes(content((tmp_path / "log").read_bytes()))
+    with pytest.raises(DataError, match=told):
+        import_log(tmp_path / "bad", tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_log_is_imported_into_an_empty_store_only(log, store, address, tmp_path):
+    exported(address, tmp_path / "log")
+    before = contents(store)
+    with pytest.raises(SettingsError, match="not empty"):
+        import_log(tmp_path / "log", address)
+    assert contents(store) == before
+
+
+def test_an_export_that_cannot_be_written_leaves_what_was_there(log, address, tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match="folder"):
+        exported(address, tmp_path / "folder")
+    with pytest.raises(DataError, match="No such file"):
+        exported(address, tmp_path / "nowhere" / "log")
+    assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
+
+
+# Beside a writer
+
+
+def writing(log, stop, shown):
+    while not stop.is_set():
+        log.visit(2)
+        log.snapshot()
+        shown.set()
+
+
+@pytest.fixture
+def busy(log):
+    """A log that somebody writes to."""
+    log.control(Kind.RESUMED)
+    stop, shown = threading.Event(), threading.Event()
+    thread = threading.Thread(target=writing, args=(log, stop, shown))
+    thread.start()
+    assert shown.wait(30)
+    yield shown
+    stop.set()
+    thread.join()
+
+
+@pytest.mark.parametrize("way", ["backup", "export"])
+def test_a_copy_made_beside_a_writer_is_one_consistent_moment(log, address, busy, way, tmp_path):
+    last = 0
+    for number in range(3):
+        file, new = tmp_path / f"copy{number}", tmp_path / f"new{number}.db"
+        (back_up if way == "backup" else lambda *given: exported(*given[:2]))(address, file, 5)
+        restore(file, new)
+        found = verify(new)
+        assert found.problems == []
+        assert found.last_offset >= last
+        last = found.last_offset
+        busy.clear()
+        assert busy.wait(30)  # the writer went on
+    assert last > 0
+
+
+def test_a_backup_is_restored_to_either_store_and_ids_given_after_it_never_name_another_page(
+    log, address, other, tmp_path
+):
+    back_up(address, tmp_path / "backup", 5)
+    for place in (other, str(tmp_path / "third.db")):
+        restore(tmp_path / "backup", place)
+        assert weights(place) == weights(address)
+        assert verify(place).problems == []
+        store = open_store(place)
+        assert store.reserve(log.model, 1) == NUMBERS_SKIPPED + log.number
+        store.close()
+
+
+def test_a_restore_never_overwrites_and_a_backup_never_the_log_itself(log, store, address, tmp_path):
+    back_up(address, tmp_path / "backup", 5)
+    before = contents(store)
+    with pytest.raises(SettingsError, match="not empty"):
+        restore(tmp_path / "backup", address)
+    assert contents(store) == before
+    if not address.startswith("postgresql"):
+        with pytest.raises(SettingsError, match="the log itself"):
+            back_up(address, address, 5)
+
+
+def test_what_is_no_backup_is_refused_and_nothing_is_made(tmp_path):
+    (tmp_path / "bad").write_bytes(b"SQLite format 3\0" + bytes(5000))
+    for bad in (tmp_path / "bad", tmp_path / "missing"):
+        with pytest.raises((DataError, StoreError)):
+            restore(bad, tmp_path / "new.db")
+        assert not (tmp_path / "new.db").exists()
+
+
+# UBI
+
+
+def test_a_log_as_ubi_has_every_page_every_click_and_the_ids_that_rank_gave(log, store, address, tmp_path):
+    with at_one_moment(address) as moment:
+        counts = write_ubi(moment, tmp_path / "both", "ubi")
+        write_ubi(moment, tmp_path / "queries", "ubi-queries")
+        write_ubi(moment, tmp_path / "events", "ubi-events", "shop")
+        with pytest.raises(SettingsError, match="there is shop"):
+            write_ubi(moment, tmp_path / "none", "ubi", "shoe")
+    queries, events = list(read_queries(tmp_path / "queries")), list(read_events(tmp_path / "events"))
+    clicks = sum(tally.clicks for tally in store.tallies(log.model, rank=0))
+    assert counts == {"queries": 43, "events": 40 * 4 + clicks, "left_out": 0}
+    assert sum(event.action_name == "click" for event in events) == clicks > 10
+    assert {event.query_id for event in events} < {query.query_id for query in queries}
+    both = list(read_bulk(tmp_path / "both"))
+    assert [thing for thing in both if isinstance(thing, UbiQuery)] == queries
+    assert [thing for thing in both if not isinstance(thing, UbiQuery)] == events
+    assert not (tmp_path / "none").exists()
