@@ -79,6 +79,13 @@ class Call(NamedTuple):
         """Whether the body is MessagePack; the answer then is, too."""
         return _media_type(self.headers) == MSGPACK
 
+    def takes(self, *names: str) -> None:
+        """Refuse what the address does not know: `?dryrun=true` must not do what a dry run would not."""
+        for name in self.query:
+            if name not in names:
+                known = ", ".join(names)
+                raise RequestError(422, "invalid_request", f"there is no parameter {name[:40]!r} here, only {known}")
+
     def whole_number(self, name: str, *, default: int | None = None, at_least: int = 0, at_most: int = 2**53) -> int:
         """A number in the address."""
         text = self.path.get(name, self.query.get(name))

@@ -29,6 +29,7 @@ async def close(call: Call) -> Answer:
 
 async def create_model(call: Call) -> Answer:
     """Make a model; `?dry_run=true` only reports where it would begin and how much it would explore."""
+    call.takes("dry_run")
     settings = call.decode(ModelSettings)
     if call.flag("dry_run"):
         return Answer(200, {"start": await models.starting_report(call.service, settings)})
@@ -97,6 +98,7 @@ async def snapshot(call: Call) -> Answer:
 
 async def compare(call: Call) -> Answer:
     """Two states side by side: `?from=…&to=…`."""
+    call.takes("from", "to")
     model = call.service.registry.get(call.path["model"])
     before, after = call.whole_number("from"), call.whole_number("to")
     return Answer(200, await models.compare(call.service, model, before, after))

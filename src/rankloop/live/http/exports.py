@@ -16,6 +16,7 @@ from rankloop.live.settings import ModelSettings
 
 async def export(call: Call) -> Answer:
     """The model as a file: `?format=…`, and `&version=…` for a kept state instead of the newest."""
+    call.takes("format", "version")
     model = call.service.registry.get(call.path["model"])
     form = call.query.get("format", "json")
     if form not in EXPORT_FORMATS:

@@ -148,6 +148,7 @@ async def read_events(call: Call) -> Answer:
 
 
 def _window(call: Call) -> tuple[LiveModel, int, int]:
+    call.takes("model", "after", "limit")
     if "model" not in call.query:
         raise RequestError(422, "invalid_request", "say which model: ?model=…")
     model = call.service.registry.get(call.query["model"])
