@@ -1,0 +1,168 @@
+"""A model that leaves ranks as it did; what would not is refused; and its past can be listed, kept, compared and
+returned to."""
+
+import base64
+import json
+
+import msgspec
+import numpy as np
+import pytest
+
+from rankloop.interchange import load_model
+from rankloop.live.fold import Fold
+from rankloop.live.http import answers
+
+from ...test_interchange_models import elasticsearch_scores, onnx_scores, solr_scores
+from .conftest import ROWS, wait_for_snapshot
+
+pytestmark = pytest.mark.xdist_group("live-http-exports")
+
+NAMES = ["price", "engine", "age"]
+SCALINGS = {
+    "none": "none",
+    "fixed": {"kind": "fixed", "shift": [40.0, -1.0, 0.5], "spread": [8.0, 0.5, 0.0]},
+    "running": "running",
+}
+ENGINES = ("json", "elasticsearch", "opensearch", "solr", "onnx")
+
+
+@pytest.fixture(scope="module", params=SCALINGS)
+def learned(app, request):
+    """A model with each kind of scaling that can leave, which has learned, and whose scaling stays as it is."""
+    name = f"export-{request.param}"
+    app.model(name, NAMES, scaling=SCALINGS[request.param], page_size=20, learner={"learner": "PDGD"})
+    draws = np.random.default_rng(5)
+    for _ in range(10):
+        app.learn(name, documents(draws))
+    if request.param == "running":
+        assert app.post(f"/v1/models/{name}/freeze-scaling").status_code == 200
+    assert app.post(f"/v1/models/{name}/freeze").json()["mode"] == "frozen"
+    return name
+
+
+def documents(draws, count=20):
+    """Candidates whose features have quite different sizes."""
+    X = (draws.normal(size=(count, 3)) * [8.0, 0.5, 100.0] + [40.0, -1.0, 0.5]).astype(np.float32)
+    return {f"d{i}": row for i, row in enumerate(X.astype(float).tolist())}
+
+
+def engine_scores(form, content, X, path):
+    """What each engine would make of the file; its features are in an order of their own."""
+    theirs = sorted(NAMES)
+    columns = X[:, [NAMES.index(name) for name in theirs]]
+    match form:
+        case "json":
+            path.write_bytes(content)
+            return load_model(path).scores(X)
+        case "solr":
+            return solr_scores(json.loads(content), theirs, columns)
+        case "onnx":
+            return onnx_scores(content, X)
+    return elasticsearch_scores(json.loads(content), theirs, columns)
+
+
+@pytest.mark.parametrize("form", ENGINES)
+def test_what_leaves_ranks_as_the_service_does(app, learned, form, tmp_path):
+    answer = app.get(f"/v1/models/{learned}/export", params={"format": form})
+    assert answer.status_code == 200, answer.text
+    version = app.get(f"/v1/models/{learned}").json()["version"]
+    suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
+    assert answer.headers["content-disposition"] == f'attachment; filename="{learned}-{version}.{suffix}"'
+    draws = np.random.default_rng(6)
+    for _ in range(5):
+        rows = documents(draws)
+        scores = engine_scores(form, answer.content, np.array(list(rows.values())), tmp_path / "model.json")
+        best_first = [list(rows)[place] for place in np.argsort(-scores, kind="stable")]
+        assert app.rank(learned, rows)["ranking"] == best_first
+
+
+@pytest.mark.parametrize("form", [form for form in ENGINES if form != "json"])
+def test_a_scaling_per_query_cannot_leave_and_the_reason_says_what_can(app, form):
+    if app.get("/v1/models/per-query").status_code == 404:
+        app.model("per-query", NAMES, scaling="query")
+    answer = app.get(f"/v1/models/per-query/export?format={form}")
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (409, "not_exportable")
+    assert "scales features per query" in error["message"]
+    assert "would rank differently" in error["message"]
+    assert "export a model whose scaling is frozen: start a model with scaling 'running'" in error["message"]
+
+
+def test_as_our_own_json_a_scaling_per_query_leaves_as_what_it_is(app, tmp_path):
+    if app.get("/v1/models/per-query").status_code == 404:
+        app.model("per-query", NAMES, scaling="query")
+    (tmp_path / "model.json").write_bytes(app.get("/v1/models/per-query/export").content)
+    assert load_model(tmp_path / "model.json").per_query
+
+
+def test_running_statistics_leave_once_they_stand_still(app):
+    app.model("moving", NAMES, scaling="running")
+    answer = app.get("/v1/models/moving/export?format=solr")
+    assert answer.status_code == 409
+    assert "freeze them first: POST /v1/models/moving/freeze-scaling" in answer.json()["error"]["message"]
+    app.learn("moving", documents(np.random.default_rng(7)))
+    assert app.post("/v1/models/moving/freeze-scaling").status_code == 200
+    assert app.get("/v1/models/moving/export?format=solr").status_code == 200
+
+
+# Snapshots
+
+
+@pytest.fixture(scope="module")
+def storied(app):
+    """A model with three kept states: 0, 1 and 2."""
+    app.model("storied", ["engine", "price"], page_size=3, scaling="none")
+    for version in (1, 2):
+        app.learn("storied", ROWS)
+        wait_for_snapshot(app, "storied", version)
+    return "storied"
+
+
+def weights_of(app, model, version):
+    return app.get(f"/v1/models/{model}/snapshots/{version}").json()["weights"]
+
+
+def test_states_are_listed_newest_first_with_their_places_in_the_log(app, storied):
+    kept = msgspec.convert(app.get(f"/v1/models/{storied}/snapshots").json(), answers.Snapshots).snapshots
+    assert [row.version for row in kept][-3:] == [2, 1, 0]
+    assert [row.offset for row in kept] == sorted((row.offset for row in kept), reverse=True)
+
+
+def test_a_state_can_be_kept_as_a_file_and_is_whole(app, storied):
+    answer = app.get(f"/v1/models/{storied}/snapshots/2")
+    assert answer.headers["content-disposition"] == 'attachment; filename="storied-2.snapshot.json"'
+    told = answer.json()
+    settings = app.service.registry.get(storied).settings
+    fold = Fold(settings)
+    fold.restore(base64.b64decode(told["state"]), told["offset"])
+    assert (fold.version, fold.ranker.weights.tolist()) == (2, told["weights"])
+
+
+def test_two_states_are_compared_feature_by_feature(app, storied):
+    told = app.get(f"/v1/models/{storied}/compare?from=0&to=2").json()
+    before, after = np.array(weights_of(app, storied, 0)), np.array(weights_of(app, storied, 2))
+    assert (told["from"], told["to"], told["learned_between"]) == (0, 2, 2)
+    assert told["distance"] == pytest.approx(np.linalg.norm(after - before))
+    assert told["cosine"] is None  # the first state points nowhere
+    changes = {row["feature"]: (row["from"], row["to"], row["change"]) for row in told["weights"]}
+    names = ("engine", "price")
+    assert changes == {n: (b, a, a - b) for n, b, a in zip(names, before.tolist(), after.tolist(), strict=True)}
+    sizes = [abs(row["change"]) for row in told["weights"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert app.get(f"/v1/models/{storied}/compare?from=1&to=1").json()["cosine"] == pytest.approx(1.0)
+
+
+def test_an_older_state_can_leave_too(app, storied, tmp_path):
+    (tmp_path / "old.json").write_bytes(app.get(f"/v1/models/{storied}/export?version=1").content)
+    assert list(load_model(tmp_path / "old.json").weights) == weights_of(app, storied, 1)
+
+
+def test_rolled_back_a_model_is_what_it_was_and_learns_on_from_there(app, storied):
+    then = weights_of(app, storied, 1)
+    told = app.post(f"/v1/models/{storied}/roll-back", json={"version": 1}).json()
+    assert told["weights"] == then
+    assert told["version"] > 2  # what happened in between has happened
+    app.learn(storied, ROWS)
+    after = app.get(f"/v1/models/{storied}").json()
+    assert after["weights"] != then
+    assert after["version"] == told["version"] + 1
