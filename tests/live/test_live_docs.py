@@ -1,5 +1,6 @@
 """The walk-through of docs/live.md works as written, and docs/live-api.md names everything that there is."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,18 +11,23 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import httpx
 import msgspec
 import pytest
 
 from rankloop.interchange import EXPORT_FORMATS
+from rankloop.live.client import Client
+from rankloop.live.errors import RequestError
 from rankloop.live.fold import FATES
 from rankloop.live.http import answers
 from rankloop.live.http.routes import ROUTES
+from rankloop.live.models import create_model
 from rankloop.live.requests import Candidate, ClickBody, ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.scaling import Fixed
-from rankloop.live.service import Clicked, Ranked
+from rankloop.live.service import Clicked, Ranked, Service, now
 from rankloop.live.settings import Guards, IncomingOrder, LiveLearner, ModelSettings, Weights
 from rankloop.live.start import Report
+from rankloop.live.stores import open_store
 
 from .serving import Serving
 
@@ -196,6 +202,49 @@ def test_the_python_programs_of_the_page_run(service, tmp_path):
     assert (first.endswith("learned"), version) == (True, "1")
     assert second.count(",") == 1
     assert fallback.startswith("['a', 'b'] fallback the service cannot be asked")
+
+
+def test_clicks_meet_the_fates_of_the_table(service):
+    with Client(service.url, timeout=10.0) as client:
+        client.create_model("fates", 1, page_size=2, seed=1)
+        page = client.rank("fates", {"a": [1.0], "b": [0.0], "c": [0.5]}, pinned={"c": 1})
+        before = counted(service)
+        first, second = page.ranking
+        reports = [{first: 1.0, second: 0.4}, {first: 1.0}, {second: 0.9}, {second: 0.2}, {"elsewhere": 1.0}]
+        told = [client.click(page.impression, clicks) for clicks in reports]
+        assert [each.accepted for each in told] == [2, 0, 0, 0, 0]
+        assert [each.duplicate for each in told] == [0, 1, 0, 0, 0]
+        assert [each.contradictory for each in told] == [0, 0, 1, 1, 0]
+        assert [each.unknown for each in told] == [[], [], [], [], ["elsewhere"]]
+        client.close(page.impression, wait=True)
+        weights = client.model("fates")["weights"]
+        assert client.click(page.impression, [first]).late == 1
+        with pytest.raises(RequestError, match="report 1"):
+            client.click_many([(page.impression, [first]), ("forged", [first])])
+        assert client.model("fates")["weights"] == weights
+    after = counted(service)
+    fates = {"accepted": 2, "duplicate": 1, "contradictory": 2, "unknown": 1, "late": 1, "refused": 1}
+    assert {fate: after[fate] - before.get(fate, 0) for fate in fates} == fates
+    table = WALK.partition("## The fate of a click")[2].partition("\n## ")[0]
+    assert not [fate for fate in fates if f"| `{fate}` |" not in table]
+
+
+def counted(service):
+    """How many clicks met which fate, as the service's metrics say."""
+    text = httpx.get(f"{service.url}/metrics", timeout=10.0).text
+    return {fate: float(count) for fate, count in re.findall(r'fate="(\w+)",what="clicks"\} (\S+)', text)}
+
+
+def test_a_page_that_was_shown_too_long_ago_is_refused_and_counted(tmp_path):
+    service = Service(open_store(tmp_path / "log.db"), learn=False)
+    asyncio.run(create_model(service, ModelSettings(name="shop", features=1)))
+    week = 7 * 86_400_000
+    ids = [service.impression_id(1, 0, now() - 1_800_000 - week + early) for early in (60_000, -60_000)]
+    assert service.verify(ids[0]).number == 0
+    with pytest.raises(RequestError, match="too long ago"):
+        service.verify(ids[1])
+    assert service.counts["clicks", "refused"] == 1
+    asyncio.run(service.stop())
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
