@@ -56,11 +56,12 @@ def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) 
     for offset, state, clicks in sorted(waiting + closed, key=lambda page: -page[0])[:limit]:
         event = store.event(offset)
         if event is not None and event.kind == Kind.SHOWN:
-            found.append(_shown(event, settings, state, clicks))
+            found.append(as_shown(event, settings, state, clicks))
     return found
 
 
-def _shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:
+def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:
+    """An impression of the log, with the clicks on each of its ranks."""
     impression: Impression = decode(event.kind, event.body)
     curve = propensities_of(settings)
     examined = curve.at(len(impression.page)).tolist() if curve else [None] * len(impression.page)

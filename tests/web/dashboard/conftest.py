@@ -1,0 +1,51 @@
+"""A browser, and a service with a past to look at."""
+
+import shutil
+
+import pytest
+
+from .running import make_past, running, shop
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Debian's chromium, driven by playwright; one per worker."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages as somebody would; whatever a page says on the console, asks for or pops up is noted."""
+    contexts = []
+
+    def visit(address, **settings):
+        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | settings)
+        context.set_default_timeout(30_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.asked, page.complaints, page.dialogs = [], [], []
+        page.on("request", lambda request: page.asked.append(request))
+        page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (page.dialogs.append(dialog.message), dialog.dismiss()))
+        page.goto(address)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A service whose model `shop` has been visited for the last two hours and more."""
+    address = str(tmp_path_factory.mktemp("dashboard") / "log.db")
+    with running(address, prepare=lambda store: make_past(store, shop(), minutes=150, per_minute=12)) as service:
+        yield service

@@ -1,0 +1,325 @@
+"""The dashboard in a real browser: what somebody sees, does, and must never have to put up with."""
+
+import csv
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import httpx
+import pytest
+
+from rankloop.live.keys import create_key
+from rankloop.live.settings import Zeros
+
+from .running import click, make_model, make_past, rank, running, shop
+
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
+pytestmark = [pytest.mark.xdist_group("dashboard-browser"), pytest.mark.slow]
+
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver((list) => list.getEntries().forEach((one) => {
+  const told = one.sources.map((source) => source.node && (source.node.id || source.node.className || source.node.nodeName));
+  window.shifts.push([one.value, told]);
+})).observe({type: "layout-shift", buffered: true});
+"""
+FACT = "#facts .fact:has(.label:text-is('{}')) .value"
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory):
+    """Where screenshots go, to be looked at."""
+    return tmp_path_factory.mktemp("pictures")
+
+
+def drawn(page):
+    """Wait until every chart has been drawn."""
+    page.wait_for_function("[...document.querySelectorAll('figure.chart')].every((one) => one.dataset.points)")
+    return {
+        one.get_attribute("id"): int(one.get_attribute("data-points")) for one in page.locator("figure.chart").all()
+    }
+
+
+def mode(service):
+    return httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["mode"]
+
+
+def polled(page, times=2):
+    """Wait until the page has asked for news some times."""
+    for _ in range(times):
+        with page.expect_response(lambda answer: "/live" in answer.url):
+            pass
+
+
+def test_a_models_page_shows_everything_loads_little_and_nothing_from_elsewhere(service, visit, pictures):
+    click(service, rank(service), ["b"])
+    page = visit(f"{service.url}/models/shop")
+    charts = drawn(page)
+    assert len(charts) == 8
+    assert all(charts.values())
+    for heading in ("Does it help?", "What it believes", "What it explores", "Decisions and snapshots", "Newest pages"):
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    for figure in page.locator("figure.chart").all():
+        expect(figure.locator("h3")).not_to_be_empty()
+        expect(figure.locator("figcaption")).not_to_be_empty()
+        expect(figure.locator("canvas")).to_be_visible()
+    page.screenshot(path=pictures / "model.png", full_page=True)
+    assert {request.url.split("/")[2] for request in page.asked} == {service.url.split("/")[2]}
+    bodies = {request.url: len(request.response().body()) for request in page.asked}
+    assert 50_000 < sum(bodies.values()) < 200_000
+    assert page.complaints == []
+
+
+def test_news_arrive_without_a_reload_and_nothing_moves_or_closes(service, visit):
+    page = visit(f"{service.url}/models/shop")
+    page.context.add_init_script(SHIFTS)
+    page.reload()
+    drawn(page)
+    page.evaluate("window.stayed = true")
+    closed = page.locator(FACT.format("pages closed, all time"))
+    before = int(closed.inner_text().replace(",", ""))
+    first = page.locator("#recent details").first
+    first.locator("summary").click()
+    number = first.get_attribute("id")
+    page.locator("#act-pause").focus()
+    shown = rank(service, query="something new")
+    click(service, shown, [shown["ranking"][0]])
+    expect(closed).to_have_text(f"{before + 1:,}")
+    expect(page.locator("#recent summary").first).to_contain_text("something new")
+    assert page.locator(f"#{number}").get_attribute("open") is not None
+    rank(service)
+    polled(page)
+    assert page.evaluate("document.activeElement.id") == "act-pause"
+    assert page.evaluate("window.stayed") is True
+    moved = [shift for shift in page.evaluate("window.shifts") if shift[0] > 0.001]
+    assert moved == []
+    assert page.complaints == []
+
+
+def test_a_chart_grows_without_a_reload(service, visit):
+    page = visit(f"{service.url}/models/shop?over=hours")
+    drawn(page)
+    rank(service)
+    errors = page.locator("#chart-errors")
+    with page.expect_response(lambda answer: "errors.json" in answer.url) as answer:
+        pass
+    points = len(answer.value.json()["x"])
+    expect(errors).to_have_attribute("data-points", str(points))
+    assert points > 0
+
+
+def press_until(page, selector, limit=150):
+    """Tab through the page until something has the focus, and see that it shows."""
+    for _ in range(limit):
+        page.keyboard.press("Tab")
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+            return
+    raise AssertionError(f"{selector} cannot be reached with the keyboard")
+
+
+def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pictures):
+    page = visit(f"{service.url}/models/shop")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    press_until(page, "#act-pause")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/act/pause")
+    assert mode(service) == "learning"
+    press_until(page, "#confirm")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("Learning is paused.")
+    assert mode(service) == "paused"
+    expect(page.locator(FACT.format("state of the model"))).to_have_text("paused")
+
+    before = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
+    press_until(page, "[id^=back-]")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/act/roll-back**")
+    version = int(page.url.split("=")[1])
+    page.screenshot(path=pictures / "roll-back.png")
+    press_until(page, "#confirm")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("The model is back where it was.")
+    kept = httpx.get(f"{service.url}/v1/models/shop/snapshots/{version}", timeout=60).json()["weights"]
+    after = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
+    assert after == kept
+    assert after != before
+
+    press_until(page, "#act-resume")
+    page.keyboard.press("Enter")
+    press_until(page, "#confirm")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_have_text("The model learns again.")
+    assert mode(service) == "learning"
+    assert page.complaints == []
+
+
+def test_cancelling_changes_nothing(service, visit):
+    page = visit(f"{service.url}/models/shop/act/freeze")
+    page.get_by_role("link", name="Cancel").click()
+    page.wait_for_url("**/models/shop")
+    assert mode(service) == "learning"
+
+
+def test_in_the_dark_the_page_is_dark_and_so_are_its_charts(service, visit, pictures):
+    page = visit(f"{service.url}/models/shop", color_scheme="dark")
+    drawn(page)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    page.screenshot(path=pictures / "dark.png", full_page=True)
+    ink = """() => { const canvas = document.querySelector('#chart-learning canvas');
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      const found = new Set(); for (let i = 0; i < data.length; i += 4)
+        if (data[i + 3] === 255) found.add(data.slice(i, i + 3).join());
+      return [...found]; }"""
+    assert "140,185,242" in page.evaluate(ink)
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"({ink})().includes('31,95,174')")
+
+
+def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):
+    page = visit(f"{service.url}/models/shop", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    drawn(page)
+    page.locator("#recent summary").first.click()
+    page.screenshot(path=pictures / "phone.png", full_page=True)
+    for address in ("/models/shop", "/", "/models/shop/act/roll-back?version=0", "/models/shop/snapshots"):
+        page.goto(service.url + address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
+    page.goto(f"{service.url}/models/shop")
+    for figure in page.locator("figure.chart").all():
+        assert figure.bounding_box()["width"] <= 390
+
+
+def test_times_are_in_the_viewers_zone(service, visit):
+    page = visit(f"{service.url}/models/shop", timezone_id="Asia/Tokyo")
+    one = page.locator("time").first
+    expect(one).to_have_attribute("data-local", "yes")
+    at = datetime.strptime(one.get_attribute("datetime"), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    assert one.inner_text() == f"{at.astimezone(ZoneInfo('Asia/Tokyo')):%d/%m/%Y, %H:%M:%S}"
+
+
+def test_a_charts_numbers_can_be_taken_away_as_csv(service, visit):
+    page = visit(f"{service.url}/models/shop")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Click-through by rank as CSV").click()
+    assert download.value.suggested_filename == "shop-click-through.csv"
+    rows = list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+    assert [row["rank"] for row in rows] == [str(rank) for rank in range(1, 11)]
+    assert 0 < float(rows[0]["learned: click-through (%)"]) < 100
+
+
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"&{{7*7}}"
+
+
+def test_names_and_queries_are_shown_as_they_are_and_do_nothing(tmp_path, visit):
+    names = (f"{HOSTILE}", "=cmd", "javascript:alert(3)", "</title><svg onload=alert(4)>")
+    settings = shop(features=names, start=Zeros(), scaling="none")
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_model(store, settings)) as service:
+        shown = rank(service, query=HOSTILE, ids=[HOSTILE, "</table><script>alert(5)</script>", "\u202eevil", "d"])
+        click(service, shown, [HOSTILE])
+        page = visit(f"{service.url}/models/shop?over=<script>alert(6)</script>&done={HOSTILE}")
+        page.locator("#recent summary").first.click()
+        expect(page.locator("#recent .query").first).to_have_text(HOSTILE)
+        expect(page.locator("#recent td", has_text="<img src=x").first).to_be_visible()
+        drawn(page)
+        texts = page.locator("#weights .name").all_inner_texts()
+        assert set(texts) == set(names)
+        assert "<img" in page.locator("#chart-weights .u-legend").inner_text()
+        polled(page)
+        for address in ("/", f"/models/{HOSTILE}", f"/sign-in?next={HOSTILE}", "/models/shop/charts/<script>.json"):
+            page.goto(service.url + address)
+        assert page.dialogs == []
+        assert page.locator("img[src=x]").count() == 0
+        assert page.evaluate("document.querySelectorAll('script:not([src])').length") == 0
+
+
+def test_an_empty_service_says_how_to_begin_and_then_shows_the_first_model(tmp_path, visit, pictures):
+    with running(str(tmp_path / "log.db")) as service:
+        page = visit(service.url)
+        expect(page.locator("#walk")).to_contain_text(f"curl -s {service.url}/v1/models")
+        page.screenshot(path=pictures / "empty.png")
+        httpx.post(f"{service.url}/v1/models", json={"name": "shop", "features": 4}, timeout=60).raise_for_status()
+        link = page.get_by_role("link", name="shop")
+        expect(link).to_be_visible()
+        link.click()
+        expect(page.locator("#comparison")).to_contain_text("Nobody has asked this model for a page yet")
+        click(service, rank(service), ["a"])
+        expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("1")
+        assert page.complaints == []
+
+
+def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
+        page = visit(f"{service.url}/models/shop")
+        learner = page.locator("#states li", has_text="Learner")
+        expect(learner).to_contain_text("works")
+        service.service.learner.stop()
+        expect(learner).to_contain_text("stopped")
+        expect(learner).to_contain_text("Ranking goes on with the last state")
+        page.screenshot(path=pictures / "learner.png")
+        assert rank(service)["ranking"]
+        page.goto(f"{service.url}/models/shop/act/pause")
+        page.locator("#confirm").click()
+        expect(page.get_by_role("alert").first).to_contain_text("the learner has stopped")
+        page.goto(service.url)
+        expect(page.locator("#states li", has_text="Learner")).to_contain_text("stopped")
+
+
+def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pictures):
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    from ...live.postgres_server import PostgresServer, find_binaries
+
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server: neither initdb on the path nor /usr/lib/postgresql/*/bin")
+    server = PostgresServer(binaries)
+    try:
+        server.start()
+        with running(server.new_database(), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
+            page = visit(f"{service.url}/models/shop")
+            store = page.locator("#states li", has_text="Store")
+            expect(store).to_contain_text("works")
+            server.stop()
+            expect(store).to_contain_text("stopped")
+            expect(store).to_contain_text("Pages go out in the incoming order")
+            expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("12")
+            page.screenshot(path=pictures / "store.png")
+            assert rank(service)["group"] == "fallback"
+            page.goto(service.url)
+            expect(page.locator("#states li", has_text="Store")).to_contain_text("stopped")
+            server.start()
+            expect(page.locator("#states li", has_text="Store")).to_contain_text("works")
+    finally:
+        server.remove()
+
+
+def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_model(store, shop())) as service:
+        page = visit(f"{service.url}/models/shop")
+        expect(page.locator("#lost")).to_be_hidden()
+    expect(page.locator("#lost")).to_be_visible()
+    expect(page.locator("#lost")).to_contain_text("does not answer")
+
+
+def test_with_keys_somebody_signs_in_acts_and_signs_out(tmp_path, visit, pictures):
+    made = []
+
+    def prepare(store):
+        make_model(store, shop())
+        made.append(create_key(store, "ops", ["admin"], 1))
+
+    with running(str(tmp_path / "log.db"), prepare=prepare) as service:
+        page = visit(f"{service.url}/models/shop")
+        page.screenshot(path=pictures / "sign-in.png")
+        page.get_by_label("API key").fill(made[0])
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/models/shop")
+        page.locator("#act-freeze").click()
+        page.locator("#confirm").click()
+        expect(page.get_by_role("status")).to_contain_text("frozen")
+        page.get_by_role("button", name="Sign out").click()
+        page.wait_for_url("**/sign-in")
+        page.goto(f"{service.url}/models/shop")
+        assert re.search(r"/sign-in\?next=%2Fmodels%2Fshop$", page.url)

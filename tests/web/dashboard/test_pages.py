@@ -1,0 +1,197 @@
+"""The dashboard as answers: what it says, who may see it, who may act, and what a page may load."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+
+import httpx
+import pytest
+
+from rankloop.live.keys import create_key, revoke_key
+from rankloop.web.dashboard.charts import CHARTS
+
+from .running import make_past, rank, running, shop
+
+pytestmark = pytest.mark.xdist_group("dashboard-pages")
+
+
+@pytest.fixture
+def client(service):
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        yield client
+
+
+def token_of(page):
+    return re.search(r'name="token" value="([0-9a-f]+)"', page.text)[1]
+
+
+def mode(client):
+    return client.get("/v1/models/shop").json()["mode"]
+
+
+ADDRESSES = [
+    "/", "/models", "/models/shop", "/models/shop?over=all", "/models/shop/live", "/models/shop/snapshots",
+    "/models/shop/act/pause", "/models/shop/act/roll-back?version=0", "/sign-in", "/models/nobody",
+    "/models/shop/act/x", "/models/shop/charts/learning.json", "/models/shop/charts/learning.csv", "/static/dashboard.js",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_nothing_is_answered_without_a_strict_policy(client, address):
+    answer = client.get(address)
+    assert answer.status_code == (404 if "nobody" in address or address.endswith("/x") else 200)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_pages_hold_no_script_or_style_of_their_own_and_name_no_other_host(client):
+    for address in ADDRESSES:
+        if client.get(address).headers["content-type"].startswith("text/html"):
+            text = client.get(address).text
+            assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=", text), address
+            addresses = re.findall(r'(?:href|src|action|hx-get|data-src)="([^"]*)"', text)
+            assert all(found.startswith(("/", "#")) and not found.startswith("//") for found in addresses), address
+
+
+def test_the_numbers_are_those_of_the_log(client, service):
+    store = service.service.store
+    model = service.service.registry.get("shop").id
+    whole = [row for row in store.tallies(model, span=1440) if row.rank == 0]
+    text = client.get("/models/shop?over=hours").text
+    assert f'<div class="value">{sum(row.shown for row in whole):,}</div><div class="label">pages closed' in text
+    assert f'<div class="value">{sum(row.clicks for row in whole):,.0f}</div><div class="label">clicks' in text
+    for group, label in ((0, "Learned order"), (1, "Control: incoming order")):
+        shown = sum(row.shown for row in whole if row.group == group)
+        assert f'{label}</th><td class="number">{shown:,}</td>' in text
+    assert "more clicks, beyond chance" in text  # these visitors really do like what the model learns
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_every_chart_comes_as_csv_with_the_numbers_it_draws(client, service, name):
+    rank(service)
+    text = client.get("/models/shop").text
+    assert f'href="/models/shop/charts/{name}.csv?over=hours"' in text
+    drawn = client.get(f"/models/shop/charts/{name}.json?over=hours").json()
+    answer = client.get(f"/models/shop/charts/{name}.csv?over=hours")
+    assert answer.headers["content-disposition"] == f'attachment; filename="shop-{name}.csv"'
+    header, *rows = csv.reader(io.StringIO(answer.text))
+    columns = [
+        column for one in drawn["series"] for column in (one["values"], one.get("low"), one.get("high")) if column
+    ]
+    assert drawn["x"]
+    assert len(header) == 1 + len(columns)
+    if name not in ("latency", "errors"):  # the tests' own requests are counted there between the two looks
+        assert [[float(cell) if cell else None for cell in row[1:]] for row in rows] == [
+            list(row) for row in zip(*columns, strict=True)
+        ]
+
+
+def test_what_is_not_there_is_a_page_that_says_so(client):
+    for address in ("/models/nobody", "/models/shop/charts/x.csv", "/models/shop/charts/learning.exe"):
+        answer = client.get(address)
+        assert answer.status_code == 404
+        assert "there is no" in answer.text
+    assert client.get("/models/shop/act/roll-back?version=-1").status_code == 422
+    assert client.get("/models/shop/act/roll-back?version=999999").status_code == 404
+
+
+def test_looking_changes_nothing_and_forms_of_others_are_refused(client):
+    assert client.get("/models/shop/act/pause").status_code == 200
+    assert mode(client) == "learning"
+    token = token_of(client.get("/models/shop/act/pause"))
+    for headers, fields in [
+        ({}, {}),
+        ({}, {"token": "0" * 64}),
+        ({"origin": "http://evil.example"}, {"token": token}),
+        ({"sec-fetch-site": "cross-site"}, {"token": token}),
+    ]:
+        answer = client.post("/models/shop/act/pause", data=fields, headers=headers)
+        assert answer.status_code == 403
+    stranger = httpx.post(f"{client.base_url}/models/shop/act/pause", data={"token": token})
+    assert stranger.status_code == 403
+    assert mode(client) == "learning"
+
+
+def test_decisions_are_followed_once_they_are_confirmed(client):
+    for action, then in (("pause", "paused"), ("resume", "learning"), ("freeze", "frozen"), ("resume", "learning")):
+        confirm = client.get(f"/models/shop/act/{action}")
+        answer = client.post(f"/models/shop/act/{action}", data={"token": token_of(confirm)})
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/models/shop?done={action}")
+        assert mode(client) == then
+        assert 'role="status"' in client.get(answer.headers["location"]).text
+
+
+def test_a_service_of_another_name_is_not_shown(client):
+    answer = client.get("/", headers={"host": "evil.example"})
+    assert answer.status_code == 403
+    assert "shop" not in answer.text
+
+
+@pytest.mark.skipif(not (shutil.which("curl") and shutil.which("bash")), reason="curl and bash are not installed")
+def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
+    with running(str(tmp_path / "log.db")) as service:
+        text = httpx.get(service.url).text
+        lines = re.search(r'<pre id="walk".*?>(.*?)</pre>', text, re.DOTALL)[1]
+        assert service.url in lines
+        for code, character in (("&#34;", '"'), ("&#39;", "'"), ("&amp;", "&"), ("&gt;", ">"), ("&lt;", "<")):
+            lines = lines.replace(code, character)
+        done = subprocess.run(["bash", "-e", "-c", lines], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert '"accepted":1' in done.stdout
+        service.run(wait_until_learned(service))
+        text = httpx.get(f"{service.url}/models/shop").text
+        assert '<div class="value">1</div><div class="label">pages closed' in text
+
+
+async def wait_until_learned(service):
+    model = service.service.registry.get("shop")
+    await model.applied(service.service.store.last_offset())
+
+
+def test_with_keys_people_sign_in_and_a_revoked_key_ends_it(tmp_path):
+    made = {}
+
+    def prepare(store):
+        make_past(store, shop(), minutes=2, per_minute=2)
+        made["admin"] = create_key(store, "ops", ["admin"], 1)
+        made["rank"] = create_key(store, "site", ["rank", "click"], 1)
+
+    with running(str(tmp_path / "log.db"), prepare=prepare) as service, httpx.Client(base_url=service.url) as client:
+        for address in ("/", "/models/shop", "/models/shop/charts/learning.csv", "/models/shop/act/pause"):
+            answer = client.get(address)
+            assert answer.status_code == 303
+            assert answer.headers["location"].startswith("/sign-in?next=%2F")
+        part = client.get("/models/shop/live", headers={"hx-request": "true", "hx-current-url": "http://x/models/shop"})
+        assert (part.status_code, part.headers["hx-redirect"]) == (204, "/sign-in?next=%2Fmodels%2Fshop")
+        page = client.get("/sign-in?next=/models/shop")
+        token = token_of(page)
+        assert client.post("/models/shop/act/pause", data={"token": token}).status_code == 403
+        for key in ("", "rl_wrong", made["rank"]):
+            assert client.post("/sign-in", data={"token": token, "key": key}).status_code == 403
+        answer = client.post("/sign-in", data={"token": token, "key": made["admin"], "next": "//evil.example"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        assert "httponly" in answer.headers["set-cookie"].lower()
+        assert "samesite=strict" in answer.headers["set-cookie"].lower()
+        assert client.get("/models/shop").status_code == 200
+        assert client.post("/models/shop/act/pause", data={"token": token}).status_code == 403  # of the session before
+        token = token_of(client.get("/models/shop/act/pause"))
+        assert client.post("/models/shop/act/pause", data={"token": token}).status_code == 303
+        revoke_key(service.service.store, "ops", 2)
+        service.app.keys.refresh()
+        assert client.get("/models/shop").status_code == 303
+
+
+def test_signing_out_ends_a_session(tmp_path):
+    made = []
+    prepare = lambda store: made.append(create_key(store, "ops", ["admin"], 1))  # noqa: E731
+    with running(str(tmp_path / "log.db"), prepare=prepare) as service, httpx.Client(base_url=service.url) as client:
+        client.post("/sign-in", data={"token": token_of(client.get("/sign-in")), "key": made[0]})
+        page = client.get("/")
+        assert "Sign out" in page.text
+        assert "RANKLOOP_KEY" in page.text
+        assert client.post("/sign-out", data={"token": token_of(page)}).status_code == 303
+        assert client.get("/").status_code == 303
