@@ -18,8 +18,8 @@ import httpx
 
 COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
 """The command line with the interpreter that runs the tests, whatever else is on the path."""
-PATIENCE = 60.0
-"""Seconds until it must be ready: a first start compiles."""
+PATIENCE = 180.0
+"""Seconds until it must be ready: a first start compiles, and others may use the machine."""
 
 
 class Serving:

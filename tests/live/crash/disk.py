@@ -1,11 +1,11 @@
 """A disk that can be looked at: a service whose every write, sync and answer is written down, in order.
 
-    python disk.py TRACE [--lies] serve LOG --port …
+    python disk.py TRACE serve LOG --port …
 
 hooks into SQLite's own layer for files (its VFS), so that it needs no privileges, no tracer and no compiler, and into
 the answers of the service. From the record a disk can be built as it would have been had the power failed at any
-moment: what was synced is there, what was not may be there, in part, or not at all. With `--lies` the disk confirms a
-sync without doing it. While the file TRACE.fault exists, every write fails with the SQLite error code written in it.
+moment: what was synced is there, what was not may be there, in part, or not at all. And it can be made to fail: while
+there is a file `fault` in the working folder, every write is refused with the SQLite error code written in it.
 """
 
 import ctypes
@@ -22,6 +22,8 @@ SECTOR = 512
 """What a disk writes as a whole, at least."""
 CHECKPOINT_BYTES = 15_000
 """Checkpoints come after 16 MB in life; here soon enough to be among what is looked at."""
+
+FAULT = Path("fault")
 
 WRITE, TRUNCATE, SYNC_BEGINS, SYNC_ENDS, ANSWER = range(5)
 HEAD = struct.Struct("<BBQI")
@@ -74,10 +76,8 @@ _Sync = ctypes.CFUNCTYPE(_int, _pointer, _int)
 class Watched:
     """The disk of this process, from now on."""
 
-    def __init__(self, trace: Path, *, lies: bool) -> None:
+    def __init__(self, trace: Path) -> None:
         self._trace = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._fault = trace.with_suffix(".fault")
-        self._lies = lies
         self._syncs = count()
         self._files: dict[int, int] = {}
         self._kept: list[Any] = []
@@ -119,8 +119,8 @@ class Watched:
         numbers = self._syncs
 
         def write(file: int, data: int, length: int, offset: int) -> int:
-            if self._fault.exists():
-                return int(self._fault.read_text())
+            if FAULT.exists():
+                return int(FAULT.read_text())
             code = really_write(file, data, length, offset)
             self.record(WRITE, self._files[file], offset, ctypes.string_at(data, length))
             return code
@@ -131,8 +131,6 @@ class Watched:
             return code
 
         def sync(file: int, flags: int) -> int:
-            if self._lies:
-                return 0
             # Only what was finished before it began is sure to be covered.
             number = next(numbers)
             self.record(SYNC_BEGINS, self._files[file], number)
@@ -176,12 +174,11 @@ def main() -> None:
     from rankloop.cli import main as rankloop
     from rankloop.live.stores import sqlite
 
-    trace, *words = sys.argv[1:]
-    disk = Watched(Path(trace), lies="--lies" in words)
+    disk = Watched(Path(sys.argv[1]))
     sqlite.CHECKPOINT_BYTES = CHECKPOINT_BYTES
     configured = uvicorn.Config
     uvicorn.Config = lambda app, **options: configured(disk.answers_of(app), **options)  # type: ignore
-    rankloop([word for word in words if word != "--lies"])
+    rankloop(sys.argv[2:])
 
 
 # In the test

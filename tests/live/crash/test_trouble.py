@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from serving import COMMAND, Serving
+from serving import Serving
 
 from rankloop.live.events import Kind, decode
 from rankloop.live.stores import open_store, opened
@@ -40,7 +40,7 @@ def full_disk(service):
 @contextmanager
 def read_only(service):
     """Every write is refused."""
-    fault = service.folder / "trace.fault"
+    fault = service.folder / "fault"
     fault.write_text(str(READ_ONLY))
     yield
     fault.unlink()
@@ -55,31 +55,30 @@ def locked(service):
         other.execute("ROLLBACK")
 
 
-TROUBLE = [
-    pytest.param(full_disk, COMMAND, "make room, and it goes on by itself", id="full disk"),
-    pytest.param(
-        read_only, (sys.executable, disk.__file__, "trace"), "read-only; give write permission", id="read-only"
-    ),
-    pytest.param(locked, COMMAND, "the store did not answer within", id="locked"),
-]
+TROUBLES = {
+    full_disk: "make room, and it goes on by itself",
+    read_only: "read-only; give write permission",
+    locked: "the store did not answer within",
+}
 
 
-@pytest.mark.parametrize(("trouble", "command", "reason"), TROUBLE)
-def test_pages_go_on_reports_are_refused_nothing_is_lost_and_it_recovers(tmp_path, trouble, command, reason):
+def test_pages_go_on_reports_are_refused_nothing_is_lost_and_it_recovers(tmp_path):
     path = tmp_path / "log.db"
-    with Serving(tmp_path, address=str(path), command=command) as service:
+    with Serving(tmp_path, address=str(path), command=(sys.executable, disk.__file__, "/dev/null")) as service:
         make_model(service.url)
         page = one_page(service.url)
         with Traffic([service.url], seed=5) as traffic:
+            for trouble, reason in TROUBLES.items():
+                traffic.wait_for(acknowledged=40)
+                with trouble(service):
+                    traffic.wait_for(fallbacks=6)
+                    report = {"impression": page["impression"], "clicks": page["ranking"][:1]}
+                    status, answer = Caller([service.url], random.Random(0)).post("/v1/clicks", report)
+                    said = traffic.fallbacks[-1]
+                assert (status, answer["error"]["code"]) == (503, "store_unavailable")
+                assert reason in said, said
             traffic.wait_for(acknowledged=40)
-            with trouble(service):
-                traffic.wait_for(fallbacks=6)
-                report = {"impression": page["impression"], "clicks": page["ranking"][:1]}
-                status, answer = Caller([service.url], random.Random(0)).post("/v1/clicks", report)
-            traffic.wait_for(acknowledged=80)
         weights = last_visit(service.url)
-    assert (status, answer["error"]["code"]) == (503, "store_unavailable")
-    assert reason in traffic.fallbacks[-1], traffic.fallbacks[-1]
     assert "Traceback" not in service.output
     assert examine(str(path), traffic.visits, weights).version > 15
     with closing(sqlite3.connect(path)) as connection:

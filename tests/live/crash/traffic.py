@@ -20,7 +20,7 @@ MODEL = "shop"
 CANDIDATES = 8
 FEATURES = 5
 SETTINGS = {"name": MODEL, "features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none"}
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds within which what a test waits for must have happened: a safety net, not a measurement."""
 RETRY = 0.02
 TRIES = 10
