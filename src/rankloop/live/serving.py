@@ -12,6 +12,7 @@ import uvicorn
 from rankloop.errors import SettingsError
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
+from rankloop.live.http.connections import Connection
 from rankloop.live.keys import Keyring
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
@@ -53,8 +54,8 @@ def serve(
     # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
     sys.setswitchinterval(SWITCH_SECONDS)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=10,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS, h11_max_incomplete_event_size=64 << 10,
+        app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,
+        timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
 
