@@ -3,14 +3,22 @@
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
+"""Where the commands that serve listen unless they are told otherwise."""
+PATIENCE = 120.0
+"""Seconds until a server must answer: a first start compiles."""
 
 
 def commands(page):
@@ -31,14 +39,84 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, shared_
     for name in ("train", "vali", "test"):
         lines = [f"{d % 5} qid:{d // 20} 1:{(d % 5) / 5} 2:{d % 7}\n" for d in range(400)]
         (mine / f"{name}.txt").write_text("".join(lines))
-    environment = os.environ | {"RANKLOOP_HOME": str(tmp_path / "home")}
-    for command in commands(page):
+    with Reader(tmp_path) as reader:
+        for command in commands(page):
+            reader.type(command)
+
+
+class Reader:
+    """Somebody who types one command after the other; what serves goes on in another window until the page ends.
+
+    Pages are read at the same time, so a port that a page names becomes a free one, in the commands that follow too.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        # Opening a browser is the command's affair; here nobody looks.
+        self.environment = os.environ | {"RANKLOOP_HOME": str(folder / "home"), "BROWSER": "true"}
+        self.servers = {}
+        self.ports = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for named in list(self.servers):
+            self.stop(named)
+
+    def type(self, command):
         words = shlex.split(command, comments=True)[1:]
+        words = words[:-1] if words[-1] == "&" else words
+        if words[0] in ("serve", "demo") or "--serve" in words:
+            self.serve(command, words)
+            return
         done = subprocess.run(
-            [sys.executable, "-c", "from rankloop.cli import main; main()", *words],
-            capture_output=True, text=True, cwd=tmp_path, env=environment,
+            [sys.executable, "-c", "from rankloop.cli import main; main()", *map(self.readdressed, words)],
+            capture_output=True, text=True, cwd=self.folder, env=self.environment,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+    def readdressed(self, word):
+        for named, port in self.ports.items():
+            word = re.sub(rf"(localhost|127\.0\.0\.1):{named}\b", rf"\1:{port}", word)
+        return word
+
+    def serve(self, command, words):
+        named = words[words.index("--port") + 1] if "--port" in words else PORTS[words[0]]
+        self.stop(named)
+        self.ports[named] = port = str(free_port())
+        words = [word for at, word in enumerate(words) if "--port" not in (word, words[at - 1])]
+        said = self.folder / f"served-{port}.txt"
+        with said.open("wb") as written:
+            self.servers[named] = server = subprocess.Popen(
+                [sys.executable, "-c", "from rankloop.cli import main; main()", *words, "--port", port],
+                stdin=subprocess.DEVNULL, stdout=written, stderr=written, cwd=self.folder, env=self.environment,
+            )  # fmt: skip
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            assert server.poll() is None, f"{command}\n{said.read_text()}"
+            with suppress(httpx.TransportError):
+                assert httpx.get(f"http://127.0.0.1:{port}/", timeout=10).status_code < 500, command
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{command}: no answer within {PATIENCE:g} s\n{said.read_text()}")
+
+    def stop(self, named):
+        """End a server as Ctrl-C or an operator would; one that a page starts again on its port has been ended."""
+        server = self.servers.pop(named, None)
+        if server is not None:
+            server.terminate()
+            try:
+                server.wait(30)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                raise AssertionError(f"{server.args} did not end when told to") from None
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

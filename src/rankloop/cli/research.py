@@ -75,7 +75,7 @@ def report(
     ],
     serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
     host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8090,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
     browser: Annotated[bool, typer.Option(help="With --serve: open the pages in a browser.")] = True,
 ) -> None:
     """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.

@@ -9,7 +9,7 @@ import pytest
 # Tests are imported without their folder on the path, and this one has a module of its own.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from study_viewing import HOSTILE, run_study
+from study_viewing import FOLDER, HOSTILE, run_study
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def finished(tmp_path_factory):
 def hostile(tmp_path_factory):
     """A folder with a study that tries to break out of the page wherever it is named."""
     root = tmp_path_factory.mktemp("hostile")
-    folder = root / '<b onclick="x">bold</b> & "co"'
+    folder = root / FOLDER
     return run_study(folder, name="hostile", title=HOSTILE, question=HOSTILE, label=HOSTILE, grid=HOSTILE)
 
 

@@ -11,6 +11,7 @@ from rankloop.studies import command
 
 COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
 HOSTILE = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">{{ 7*7 }} & "q" \\'
+FOLDER = '<b onclick="x">bold & "co"'
 SMALL = """\
 name = {name!r}
 title = {title!r}

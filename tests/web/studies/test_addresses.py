@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from study_viewing import viewer
 
+pytestmark = pytest.mark.xdist_group("studies")
 SECRET = "the secret of this machine"
 ADDRESSES = [
     "/..", "/../secret.txt", "/study/..", "/study/../secret.txt", "/study/%2e%2e", "/study/..%2fsecret.txt",

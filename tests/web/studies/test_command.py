@@ -1,19 +1,37 @@
 """`rankloop report`: what it refuses, in a sentence and with exit code 2, and what it does without `--serve`."""
 
 import socket
-import subprocess
+from typing import NamedTuple
 
 import httpx
 import pytest
-from study_viewing import COMMAND, viewer
+from study_viewing import viewer
+
+from rankloop.cli import main
+
+pytestmark = pytest.mark.xdist_group("studies")
 
 
-def rankloop(*words):
-    return subprocess.run([*COMMAND, *map(str, words)], capture_output=True, text=True, timeout=120)
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def rankloop(capsys):
+    """The command line in this process: what it refuses, it refuses before it serves."""
+
+    def run(*words):
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        return Done(left.value.code, *capsys.readouterr())
+
+    return run
 
 
 @pytest.mark.parametrize("place", ["nowhere", "file.txt"])
-def test_what_is_no_folder_is_refused(tmp_path, place):
+def test_what_is_no_folder_is_refused(rankloop, tmp_path, place):
     (tmp_path / "file.txt").write_text("x")
     done = rankloop("report", tmp_path / place, "--serve", "--no-browser")
     assert done.returncode == 2
@@ -22,13 +40,13 @@ def test_what_is_no_folder_is_refused(tmp_path, place):
     assert done.stderr.count("\n") == 1
 
 
-def test_it_is_for_this_machine_only(results):
+def test_it_is_for_this_machine_only(rankloop, results):
     done = rankloop("report", results, "--serve", "--host", "0.0.0.0", "--port", "0", "--no-browser")
     assert done.returncode == 2
     assert "this machine only" in done.stderr
 
 
-def test_a_port_in_use_is_told(results):
+def test_a_port_in_use_is_told(rankloop, results):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -45,7 +63,7 @@ def test_it_serves_until_told_to_end(results):
         httpx.get(f"{address}/")
 
 
-def test_without_serve_it_writes_the_report_anew(results):
+def test_without_serve_it_writes_the_report_anew(rankloop, results):
     (results / "small" / "report.html").unlink()
     done = rankloop("report", results / "small")
     assert done.returncode == 0

@@ -19,6 +19,7 @@ from rankloop.studies.records import read_results
 from rankloop.web.studies import create_viewer
 from rankloop.web.studies.folders import find_studies
 
+pytestmark = pytest.mark.xdist_group("studies")
 KEPT = Path(__file__).parents[3] / "docs" / "results"
 PAGE_BYTES = 200_000
 

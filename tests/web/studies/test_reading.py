@@ -9,6 +9,7 @@ from rankloop.studies.blocks import Code, Facts, Folded, Picture, Tabulated
 from rankloop.studies.records import read_results
 from rankloop.web.studies.reading import read_markdown
 
+pytestmark = pytest.mark.xdist_group("studies")
 KEPT = sorted((Path(__file__).parents[3] / "docs" / "results").glob("*/report.md"))
 
 

@@ -23,7 +23,7 @@ def create_viewer(root: Path) -> FastAPI:
     return application
 
 
-def serve_studies(root: Path, *, host: str = "127.0.0.1", port: int = 8090, browser: bool = True) -> None:
+def serve_studies(root: Path, *, host: str = "127.0.0.1", port: int = 8100, browser: bool = True) -> None:
     """Show the studies of a folder until the process is told to end."""
     require_folder(root)
     if not is_local(host):
