@@ -24,7 +24,7 @@ from .traffic import Caller, Traffic, last_visit, make_model, one_page
 READ_ONLY = 8
 """What SQLite calls it."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("watched-disk")]
+pytestmark = pytest.mark.slow
 
 
 @contextmanager
