@@ -223,11 +223,31 @@ def test_a_matrix_that_does_not_fit_is_refused_before_it_travels(matrix):
         Client(NOBODY).rank("shop", ["a", "b"], matrix)
 
 
-def test_ids_without_features_and_clicks_without_a_list_are_refused():
+@pytest.mark.parametrize(
+    ("candidates", "matrix", "pinned", "sentence"),
+    [
+        ({"a": ["much"]}, None, None, "features of 'a' must be numbers"),
+        ({"a": None}, None, None, "features of 'a' must be numbers"),
+        (["a", "b"], [[1.0], [1.0, 2.0]], None, "rows of equal length"),
+        ({"a": [1.0]}, None, {"a": "first"}, "ranks from 1"),
+    ],
+)
+def test_what_cannot_travel_is_refused_with_a_sentence(candidates, matrix, pinned, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        Client(NOBODY).rank("shop", candidates, matrix, pinned=pinned)
+
+
+@pytest.mark.parametrize("clicks", ["abc", None, {"a": "much"}])
+def test_clicks_that_are_none_are_refused_and_not_kept(clicks):
+    client = Client(NOBODY)
+    with pytest.raises(SettingsError, match="a list of ids"):
+        client.click("some impression", clicks)
+    assert client.kept == 0
+
+
+def test_ids_without_features_are_refused():
     with pytest.raises(SettingsError, match="with a matrix"):
         Client(NOBODY).rank("shop", ["a", "b"])
-    with pytest.raises(SettingsError, match="a list of ids"):
-        Client(NOBODY).click("some impression", "abc")
 
 
 # Trouble of the service

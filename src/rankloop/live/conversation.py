@@ -134,7 +134,7 @@ class Conversation:
         rest: bool,
     ) -> Talk[Page]:
         """A page, from the service or, if it is in trouble, in the incoming order."""
-        body = _rank_body(candidates, matrix, query, client, size, dict(pinned or {}), rest)
+        body = _rank_body(candidates, matrix, query, client, size, _pinned(pinned), rest)
         reply = yield Ask("POST", f"/v1/models/{quote(model, safe='')}/rank", _pack(body))
         page, trouble = _read(reply, Page)
         return page if page is not None else self._fallback(body, list(candidates), trouble)
@@ -243,28 +243,46 @@ def _rank_body(
     if matrix is None:
         if not isinstance(candidates, Mapping):
             raise SettingsError("rank: send candidates as {id: features}, or their ids with a matrix")
-        body.candidates = [Candidate(name, _features(features)) for name, features in candidates.items()]
+        body.candidates = [Candidate(name, _features(name, features)) for name, features in candidates.items()]
         return body
-    with np.errstate(over="ignore"):  # the service has a sentence for what float32 cannot hold
-        X = np.asarray(matrix, dtype="<f4")
+    try:
+        with np.errstate(over="ignore"):  # the service has a sentence for what float32 cannot hold
+            X = np.asarray(matrix, dtype="<f4")
+    except (TypeError, ValueError):
+        raise SettingsError("rank: the matrix must hold numbers, in rows of equal length") from None
     if X.ndim != 2 or len(X) != len(candidates):
         raise SettingsError(f"rank: the matrix needs one row for each of {len(candidates)} ids; got shape {X.shape}")
     body.ids, body.matrix = list(candidates), X.tobytes()
     return body
 
 
-def _features(features: Features) -> list[float] | dict[str, float]:
-    if isinstance(features, Mapping):
-        return {name: float(value) for name, value in features.items()}
-    return [float(value) for value in features]
+def _features(document: str, features: Features) -> list[float] | dict[str, float]:
+    try:
+        if isinstance(features, Mapping):
+            return {name: float(value) for name, value in features.items()}
+        return [float(value) for value in features]
+    except (TypeError, ValueError):
+        raise SettingsError(
+            f"rank: features of {document!r} must be numbers, as a list or by name; got {features!r}"
+        ) from None
 
 
 def _clicks(clicks: Clicks) -> list[str] | dict[str, float]:
-    if isinstance(clicks, Mapping):
-        return {name: float(value) for name, value in clicks.items()}
-    if isinstance(clicks, str):
-        raise SettingsError(f"click: send a list of ids, or how much each is worth; got the text {clicks!r}")
-    return list(clicks)
+    try:
+        if isinstance(clicks, Mapping):
+            return {name: float(value) for name, value in clicks.items()}
+        if not isinstance(clicks, str):
+            return list(clicks)
+    except (TypeError, ValueError):
+        pass
+    raise SettingsError(f"click: send a list of ids, or how much each is worth; got {clicks!r}")
+
+
+def _pinned(pinned: Mapping[str, int] | None) -> dict[str, int]:
+    given = dict(pinned or {})
+    if not all(isinstance(rank, int) for rank in given.values()):
+        raise SettingsError(f"rank: pinned must be id → rank, ranks from 1; got {given!r}")
+    return given
 
 
 def _read(reply: Reply, kind: type[T]) -> tuple[T | None, str]:
