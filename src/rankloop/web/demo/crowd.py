@@ -90,9 +90,9 @@ class Crowd:
         """Send home those who have not visited yet."""
         async with self._changing:
             await self._halt()
-            self.sent = self.visits
 
     async def _halt(self) -> None:
+        self.sent = self.visits
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

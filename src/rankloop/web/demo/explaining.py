@@ -108,7 +108,7 @@ class Change(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A document of the model's first page, where it stood before, and how much its score rose."""
+    """Where a document stood in the model's own order before, where it stands now, and how much its score rose."""
 
     id: str
     before: int
@@ -132,7 +132,7 @@ class Lesson(NamedTuple):
 
     @property
     def moved(self) -> int:
-        """How many of the first page stand elsewhere now."""
+        """How many of them stand elsewhere now."""
         return sum(move.before != move.after for move in self.moves)
 
 
@@ -145,7 +145,7 @@ def lesson_of(shown: Shown, document: str, before: Belief, after: Belief, *, lea
         learned=learned and after.version > before.version,
         others=others,
         changes=_changes(before.weights, after.weights),
-        moves=_moves(shown.candidates, before.weights, after.weights),
+        moves=_moves(shown.candidates, document, before.weights, after.weights),
     )
 
 
@@ -158,10 +158,12 @@ def _changes(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Ch
     ]
 
 
-def _moves(candidates: Candidates, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:
+def _moves(candidates: Candidates, clicked: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:
+    """The first page of the model's own order, and the clicked document wherever it stands."""
     old = {int(row): place for place, row in enumerate(order_of(candidates, before), 1)}
     gains = candidates.features @ (after - before)
-    first = order_of(candidates, after)[:PAGE_SIZE]
     return [
-        Move(candidates.ids[row], old[int(row)], place, float(gains[row])) for place, row in enumerate(first, 1)
-    ]  # fmt: skip
+        Move(candidates.ids[row], old[int(row)], place, float(gains[row]))
+        for place, row in enumerate(order_of(candidates, after), 1)
+        if place <= PAGE_SIZE or candidates.ids[row] == clicked
+    ]

@@ -1,6 +1,7 @@
 """`rankloop demo`: a real service on a log of its own, the demo's pages beside it, and a browser that opens them."""
 
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -37,9 +38,11 @@ def run_demo(store: str | None, port: int, seed: int, *, browser: bool) -> None:
         if not application.keys.open:
             raise SettingsError(f"demo: the log at {store} has API keys, so it is somebody's service; give another")
         add_demo(application.pages, engine, url, seed)
-
-    with _log(store) as address:
         threading.Thread(target=_announce, args=(url + ADDRESS, browser), daemon=True).start()
+
+    # However it is told to end, it ends in order, and its log goes with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with _log(store) as address, suppress(KeyboardInterrupt):
         serve(address, host=HOST, port=port, extend=extend)
 
 

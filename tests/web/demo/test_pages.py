@@ -1,0 +1,250 @@
+"""The demo's pages over HTTP, from a real `rankloop demo`: what they say, what they refuse, and what they never do."""
+
+import re
+from html import unescape
+
+import httpx
+import numpy as np
+import pytest
+
+from rankloop.cli import main
+from rankloop.web.demo.comparison import Belief, Shown
+from rankloop.web.demo.engine import engine_order
+from rankloop.web.demo.explaining import bars_of, lesson_of, order_of, reason, results_of
+from rankloop.web.demo.features import FEATURES
+
+pytestmark = pytest.mark.xdist_group("demo")
+
+HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)> csv {{ 7*7 }}"""
+
+
+@pytest.fixture
+def browser(demonstration):
+    """Somebody who keeps cookies, on a demo that starts over."""
+    with httpx.Client(base_url=demonstration.url, timeout=60.0, follow_redirects=True) as client:
+        assert act(client, "reset").status_code == 200
+        yield client
+
+
+def token(page):
+    return re.search(r'name="token" value="(\w+)"', page.text)[1]
+
+
+def act(client, name, **fields):
+    return client.post(f"/demo/{name}", data={"token": token(client.get("/demo"))} | fields)
+
+
+def search(client, query):
+    return client.get("/demo", params={"q": query})
+
+
+def results(page):
+    return [unescape(id) for id in re.findall(r'name="document" value="([^"]+)"', page.text)]
+
+
+def impression(page):
+    return re.search(r'name="impression" value="([^"]+)"', page.text)[1]
+
+
+def click(client, page, document):
+    fields = {"token": token(page), "impression": impression(page), "document": document}
+    return client.post("/demo/click", data=fields)
+
+
+def test_a_click_opens_the_documentation_and_teaches_the_model(browser, demonstration):
+    before = demonstration.weights()
+    page = search(browser, "read csv file")
+    found = results(page)
+    assert len(found) == 10
+    opened = click(browser, page, found[9])
+    assert opened.status_code == 200
+    assert f"/demo/documents/{found[9]}" in str(opened.url)
+    assert f"<title>{found[9]} " in opened.text
+    assert "The model has learned from your click." in opened.text
+    assert f"You opened <code>{found[9]}</code> at rank 10" in opened.text
+    assert before == engine_order().tolist()
+    assert demonstration.weights() != before
+    assert demonstration.weights("rankloop-demo-rival") == before
+
+
+def test_a_page_teaches_once(browser, demonstration):
+    page = search(browser, "split string")
+    first, second = results(page)[:2]
+    click(browser, page, first)
+    taught = demonstration.weights()
+    assert "This click taught nothing new" in click(browser, page, second).text
+    assert demonstration.weights() == taught
+
+
+def test_hostile_words_are_shown_as_they_were_typed(browser):
+    page = search(browser, HOSTILE)
+    assert results(page)
+    for alive in ("<script>alert", "<img src=x", "49"):
+        assert alive not in page.text.split('<ol class="results">')[0]
+    assert "<script>alert(1)</script>" in unescape(page.text)
+    opened = click(browser, page, results(page)[0])
+    assert "<script>alert" not in opened.text
+    assert "<img src=x" not in opened.text
+
+
+@pytest.mark.parametrize("query", ["zzqqxx", "🐍", "???"])
+def test_where_nothing_is_found_a_sentence_says_so(browser, query):
+    page = search(browser, query)
+    assert page.status_code == 200
+    assert f"Nothing in the library answers “{query}”." in unescape(page.text)
+
+
+def test_a_very_long_query_is_cut_and_told_so(browser):
+    page = search(browser, "csv " * 2500)
+    assert page.status_code == 200
+    assert "This query has 10,000 letters; the first 1,000 count." in page.text
+    assert results(page)
+
+
+def test_every_page_has_a_strict_policy_and_names_no_other_host(browser):
+    page = search(browser, "csv")
+    addresses = ["/demo", "/demo?q=csv", "/demo?q=zzqqxx", "/demo/documents/csv", "/demo/documents/none", "/demo/crowd"]
+    for answer in (*(browser.get(address) for address in addresses), click(browser, page, "nothing")):
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        for attribute in re.findall(r'(?:src|href|action|hx-get|hx-post|data-src)="([^"]*)"', answer.text):
+            assert re.match(r"/(?!/)|#", attribute), attribute
+        assert not re.search(r"<script(?! src=)|<style|\son\w+=|\sstyle=", answer.text)
+
+
+def test_everything_that_a_page_loads_is_under_200_kilobytes(browser):
+    page = search(browser, "read csv file")
+    files = set(re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text))
+    assert len(files) >= 7
+    sizes = [len(browser.get(file).content) for file in files]
+    assert sum(sizes) + len(page.content) < 200_000
+
+
+def test_a_click_for_a_page_that_was_never_shown_is_refused(browser, demonstration):
+    page = search(browser, "csv")
+    before = demonstration.weights()
+    refused = browser.post(
+        "/demo/click", data={"token": token(page), "impression": impression(page)[:-2] + "xx", "document": "csv"}
+    )
+    assert refused.status_code == 410
+    assert "search again for a fresh one" in refused.text
+    assert click(browser, page, "os.remove").status_code == 410
+    assert demonstration.weights() == before
+
+
+@pytest.mark.parametrize("name", ["click", "visitors", "stop", "taste", "reset"])
+def test_forms_of_other_sites_are_refused(browser, demonstration, name):
+    form = {"token": token(browser.get("/demo")), "taste": "readers"}
+    elsewhere = browser.post(f"/demo/{name}", data=form, headers={"origin": "http://elsewhere.example"})
+    forged = browser.post(f"/demo/{name}", data=form | {"token": "0" * 64})
+    assert elsewhere.status_code == forged.status_code == 403
+    assert demonstration.curve()["x"] == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "sentence"),
+    [
+        ("taste", {"taste": "<b>gourmets</b>"}, "taste must be one of"),
+        ("reset", {"reward": "fair"}, "reward must be one of"),
+        ("reset", {"step": "-1"}, "step must be"),
+        ("reset", {"step": "fast"}, "start over"),
+    ],
+)
+def test_a_choice_that_does_not_exist_is_a_sentence(browser, name, fields, sentence):
+    refused = act(browser, name, **fields)
+    assert refused.status_code == 422
+    assert sentence in unescape(refused.text)
+    assert "<b>gourmets" not in refused.text
+
+
+def test_an_unknown_document_is_a_sentence(browser):
+    missing = browser.get("/demo/documents/%3Cb%3Eos%3C%2Fb%3E")
+    assert missing.status_code in (404, 410)
+    assert "<b>os" not in missing.text
+    assert "this Python's library has no" in unescape(browser.get("/demo/documents/os.nothing").text)
+
+
+def test_without_scripts_the_forms_still_work(browser, demonstration):
+    assert str(act(browser, "taste", taste="readers").url) == f"{demonstration.url}/demo"
+    page = act(browser, "visitors")
+    assert str(page.url) == f"{demonstration.url}/demo"
+    assert "of 1,000 visitors" in page.text
+    assert "readers</strong>" in page.text
+    act(browser, "stop")
+    assert 'data-running="no"' in browser.get("/demo/crowd").text
+    act(browser, "taste", taste="explorers")
+
+
+@pytest.mark.parametrize("case", ["a log with keys", "a port in use"])
+def test_what_the_demo_cannot_use_is_refused(demonstration, tmp_path, capsys, case):
+    store = str(tmp_path / "mine.db")
+    words, sentence = ["--port", str(demonstration.port)], "choose another with --port"
+    if case == "a log with keys":
+        words, sentence = ["--port", "0", "--store", store], "has API keys"
+        with pytest.raises(SystemExit) as made:
+            main(["keys", "create", "shop", "--scope", "admin", "--store", store])
+        assert made.value.code == 0
+    with pytest.raises(SystemExit) as ended:
+        main(["demo", "--no-browser", *words])
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+# What the pages tell, against its definition
+
+
+@pytest.fixture
+def shown(engine):
+    candidates = engine.search("read csv file")
+    return Shown("rankloop-demo", candidates, "signed", list(candidates.ids[:10])[::-1], 3, None)
+
+
+def weights_of(seed):
+    return np.random.default_rng(seed).normal(size=len(FEATURES))
+
+
+def test_the_reasons_of_a_result_add_up_to_its_score(shown):
+    weights = weights_of(1)
+    for result in results_of(shown, Belief(weights, 3)):
+        row = shown.candidates.ids.index(result.document.id)
+        score = float(shown.candidates.features[row].astype(float) @ weights)
+        assert sum(bar.value for bar in result.reason.bars) + result.reason.others == pytest.approx(score)
+        assert result.reason.score == pytest.approx(score)
+        assert result.engine_place == row + 1
+
+
+def test_a_result_knows_its_place_in_the_models_own_order(shown):
+    belief = Belief(weights_of(2), 3)
+    order = [shown.candidates.ids[row] for row in order_of(shown.candidates, belief.weights)]
+    found = results_of(shown, belief)
+    assert [result.document.id for result in found] == shown.ranking
+    assert all(order[result.place - 1] == result.document.id for result in found)
+
+
+def test_features_that_say_nothing_are_no_reason():
+    features = np.zeros(len(FEATURES), np.float32)
+    features[3] = 0.5
+    told = reason(features, weights_of(3))
+    assert [bar.label for bar in told.bars] == ["bm25_module"]
+    assert told.others == 0.0
+
+
+def test_a_lesson_tells_every_document_of_the_first_page_where_it_was(shown):
+    before, after = weights_of(4), weights_of(4) + 0.5 * weights_of(5)
+    last = shown.candidates.ids[order_of(shown.candidates, after)[-1]]
+    page = shown._replace(ranking=[last, *shown.ranking[:9]])
+    lesson = lesson_of(page, last, Belief(before, 1), Belief(after, 2), learned=True, others=False)
+    old = [shown.candidates.ids[row] for row in order_of(shown.candidates, before)]
+    assert [move.after for move in lesson.moves] == [*range(1, 11), len(shown.candidates)]
+    assert all(old[move.before - 1] == move.id for move in lesson.moves)
+    assert lesson.rank == 1
+    sizes = [abs(change.after - change.before) for change in lesson.changes]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == pytest.approx(np.abs(after - before).max())
+
+
+def test_bars_point_to_their_side_and_stay_inside():
+    for bar in bars_of(weights_of(6)):
+        assert 0 <= bar.x <= bar.x + bar.width <= 100
+        assert (bar.x + bar.width == pytest.approx(50, abs=0.02)) if bar.value < 0 else bar.x == 50

@@ -1,0 +1,24 @@
+"""What a browser shows when the demo is told to end. The last file of its group: the others need the demo running."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
+
+
+def test_a_demo_that_ends_in_the_middle_of_a_crowd_ends_and_is_shown_as_stopped(chromium, demonstration):
+    page = chromium.new_page()
+    page.set_default_timeout(120_000)
+    page.goto(f"{demonstration.url}/demo?q=csv")
+    page.locator("#send").click()
+    page.wait_for_selector("#status[data-running='yes']")
+    assert not page.locator("#stopped").is_visible()
+    log = Path(re.search(r"'(.+/demo\.db)'", demonstration.said.read_text())[1])
+    assert log.exists()
+    assert demonstration.stop() == 0
+    assert not log.parent.exists()
+    page.wait_for_selector("#stopped", state="visible")
+    assert "does not answer any more" in page.locator("#stopped").inner_text()
+    page.close()
