@@ -320,7 +320,7 @@ class Service:
             try:
                 await asyncio.to_thread(self.registry.refresh)
                 rounds += 1
-                if rounds % 20 == 0 or not self.store.shared:
+                if rounds % 10 == 0 or not self.store.shared:
                     self._signer = await asyncio.to_thread(self._current_signer)
                     for refresh in self.refreshers:
                         await asyncio.to_thread(refresh)
