@@ -39,7 +39,8 @@ class SQLiteStore:
         self.path = Path(path)
         self._lock = threading.RLock()
         self._local = threading.local()
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: dict[sqlite3.Connection, threading.Lock] = {}
+        """Each with a lock that is held while it reads: SQLite does not survive being closed in the middle of that."""
         with translated(self.path):
             self._write = self._connect()
             self._prepare()
@@ -57,7 +58,7 @@ class SQLiteStore:
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
-        self._connections.append(connection)
+        self._connections[connection] = threading.Lock()
         return connection
 
     def _read(self) -> sqlite3.Connection:
@@ -115,7 +116,9 @@ class SQLiteStore:
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with translated(self.path):
-            return self._read().execute(sql, values).fetchall()
+            connection = self._read()
+            with self._connections[connection]:
+                return connection.execute(sql, values).fetchall()
 
     # The log
 
@@ -323,9 +326,10 @@ class SQLiteStore:
         """Let go of the file."""
         if self._checkpointer:
             self._checkpointer.stop()
-        for connection in self._connections:
-            with suppress(sqlite3.Error):
-                connection.close()
+        with self._lock:
+            for connection, reading in list(self._connections.items()):
+                with reading, suppress(sqlite3.Error):
+                    connection.close()
 
 
 class _Checkpointer:

@@ -1,0 +1,141 @@
+"""The models as ranking sees them: the newest state, never an older one, and numbers that nobody else has."""
+
+import asyncio
+
+import msgspec
+import pytest
+from in_process import X, click, rank, running, told, until
+
+from rankloop.live import registry
+from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.fold import Fold
+from rankloop.live.models import create_model, delete_model
+from rankloop.live.registry import LiveModel
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores import open_store
+from rankloop.live.stores.contract import StoredModel
+
+
+def model(name: str = "m") -> ModelSettings:
+    return ModelSettings(name=name, features=2, seed=1)
+
+
+def view(offset: int, version: int = 0):
+    fold = Fold(model())
+    fold.offset, fold.version = offset, version
+    return fold.view()
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = open_store(tmp_path / "log.db")
+    yield store
+    store.close()
+
+
+def live(store) -> LiveModel:
+    with store.transaction() as transaction:
+        number = transaction.create_model("m", msgspec.json.encode(model()), 0)
+    return LiveModel(store, StoredModel(number, "m", msgspec.json.encode(model()), 0))
+
+
+def test_a_state_is_never_replaced_by_an_older_one(store):
+    found = live(store)
+    for offset, version in [(5, 2), (3, 1), (5, 3), (9, 4), (8, 3)]:
+        found.publish(view(offset, version))
+    assert (found.view().offset, found.version) == (9, 4)
+
+
+def test_before_its_state_is_loaded_a_model_says_so(store):
+    found = live(store)
+    assert found.version == 0
+    with pytest.raises(StoreError, match="'m' is still being loaded"):
+        found.view()
+
+
+def test_those_who_wait_for_a_place_in_the_log_go_on_when_a_state_has_reached_it(store):
+    async def story():
+        found = live(store)
+        waiting = [asyncio.create_task(found.applied(offset)) for offset in (4, 2, 7)]
+        await asyncio.sleep(0)
+        found.publish(view(4))
+        await asyncio.gather(*waiting[:2])
+        early = waiting[2].done()
+        found.publish(view(9))
+        await waiting[2]
+        await found.applied(9)  # at once
+        return early
+
+    assert told(story()) is False
+
+
+def test_numbers_are_given_once_whoever_asks_and_however_many_at_once(store, monkeypatch):
+    monkeypatch.setattr(registry, "BLOCK", 7)
+
+    async def story():
+        one = live(store)
+        two = LiveModel(store, StoredModel(one.id, "m", msgspec.json.encode(model()), 0))  # another process
+        return await asyncio.gather(*(found.next_number(30.0) for _ in range(40) for found in (one, two)))
+
+    numbers = told(story())
+    assert len(set(numbers)) == 80
+    # Blocks are used up, but for the last of each of the two.
+    assert max(numbers) < 80 + 2 * 7
+
+
+def test_a_store_that_cannot_give_numbers_is_asked_again_by_the_next_page(store, monkeypatch):
+    async def story():
+        found = live(store)
+        answers = iter([StoreError("away"), StoreError("away"), 0])
+
+        def reserve(model, count):
+            answer = next(answers)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(store, "reserve", reserve)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="away"):
+                await found.next_number(30.0)
+        return await found.next_number(30.0)
+
+    assert told(story()) == 0
+
+
+def test_models_that_another_process_makes_learns_and_deletes_are_noticed(tmp_path):
+    async def story():
+        path = tmp_path / "log.db"
+        async with running(path, model("a")) as one, running(path) as two:
+            assert [found.settings.name for found in two.registry.all()] == ["a"]
+            await create_model(two, model("b"))
+            await until(lambda: len(one.registry.all()) == 2)
+            names = [found.settings.name for found in one.registry.all()]
+            gone = one.registry.get("b")
+            await delete_model(two, two.registry.get("b"))
+            await until(lambda: len(one.registry.all()) == 1)
+            with pytest.raises(RequestError) as deleted:
+                one.registry.by_id(gone.id)
+            with pytest.raises(RequestError) as unknown:
+                one.registry.get("b")
+            return names, deleted.value.status, unknown.value.status, str(unknown.value)
+
+    names, deleted, unknown, sentence = told(story())
+    assert names == ["a", "b"]
+    assert (deleted, unknown) == (410, 404)
+    assert "'b'" in sentence
+
+
+def test_a_newer_snapshot_of_another_process_is_ranked_from(tmp_path):
+    async def story():
+        path = tmp_path / "log.db"
+        async with running(path, model("a")) as one, running(path, learn=False) as two:
+            found = one.registry.get("a")
+            page = await rank(two, X[:, :2], name="a")
+            await click(two, page.impression, page.ranking[:1], close=True)
+            await until(lambda: found.version == 1)
+            await until(lambda: two.registry.get("a").version == 1)
+            return [service.registry.get("a").view().model.ranker.weights.tolist() for service in (one, two)]
+
+    one, two = told(story())
+    assert one == two != [0.0, 0.0]
