@@ -4,6 +4,7 @@ Everything that changes something is a POST from a page of this site: it carries
 its origin must be this host, and where the service has API keys the visitor has signed in with one.
 """
 
+import gzip
 import hashlib
 import hmac
 import secrets
@@ -97,7 +98,11 @@ class Site:
         text = self._environment.get_template(template).render(
             token=self._token(session), signed_in=self._is_signed_in(session), path=request.url.path, **values
         )
-        response = HTMLResponse(text, status, headers={"cache-control": "no-store"})
+        content, headers = text.encode("utf-8"), {"cache-control": "no-store", "vary": "accept-encoding"}
+        if _takes_gzip(request):
+            # The cookie is for this site alone, so nobody can learn a page's token from how well it compresses.
+            content, headers = gzip.compress(content, 5), headers | {"content-encoding": "gzip"}
+        response = HTMLResponse(content, status, headers)
         if fresh:
             _set_session(request, response, session)
         return self._finished(response)
@@ -233,12 +238,23 @@ def static_address(name: str) -> str:
     return f"/static/{name}?{_static(name)[1]}"
 
 
-async def static_file(name: str) -> Response:
+def _takes_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")
+
+
+@lru_cache
+def _zipped(name: str) -> bytes:
+    return gzip.compress(_static(name)[0], 9)
+
+
+async def static_file(name: str, request: Request) -> Response:
     """One of the site's own files."""
     try:
         content, _ = _static(name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
         return Response("there is no such file", 404, media_type="text/plain", headers=HEADERS)
     kind = MEDIA_TYPES.get(name.rsplit(".", 1)[-1], "application/octet-stream")
-    headers = HEADERS | {"cache-control": "public, max-age=31536000, immutable"}
+    headers = HEADERS | {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
+    if _takes_gzip(request):
+        content, headers = _zipped(name), headers | {"content-encoding": "gzip"}
     return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)

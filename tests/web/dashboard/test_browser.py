@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.xdist_group("dashboard-browser"), pytest.mark.slow]
 SHIFTS = """
 window.shifts = [];
 new PerformanceObserver((list) => list.getEntries().forEach((one) => {
-  const told = one.sources.map((source) => source.node && (source.node.id || source.node.className || source.node.nodeName));
-  window.shifts.push([one.value, told]);
+  // What follows what somebody just did is no surprise.
+  if (!one.hadRecentInput) window.shifts.push([one.value, one.sources.map((source) => source.node && source.node.id)]);
 })).observe({type: "layout-shift", buffered: true});
 """
 FACT = "#facts .fact:has(.label:text-is('{}')) .value"
@@ -35,10 +35,9 @@ def pictures(tmp_path_factory):
 
 def drawn(page):
     """Wait until every chart has been drawn."""
-    page.wait_for_function("[...document.querySelectorAll('figure.chart')].every((one) => one.dataset.points)")
-    return {
-        one.get_attribute("id"): int(one.get_attribute("data-points")) for one in page.locator("figure.chart").all()
-    }
+    expect(page.locator("figure.chart:not([data-points])")).to_have_count(0)
+    figures = page.locator("figure.chart").all()
+    return {figure.get_attribute("id"): int(figure.get_attribute("data-points")) for figure in figures}
 
 
 def mode(service):
@@ -66,8 +65,11 @@ def test_a_models_page_shows_everything_loads_little_and_nothing_from_elsewhere(
         expect(figure.locator("canvas")).to_be_visible()
     page.screenshot(path=pictures / "model.png", full_page=True)
     assert {request.url.split("/")[2] for request in page.asked} == {service.url.split("/")[2]}
-    bodies = {request.url: len(request.response().body()) for request in page.asked}
-    assert 50_000 < sum(bodies.values()) < 200_000
+    loaded = [request for request in page.asked if "/live" not in request.url]
+    assert len(loaded) > 15
+    assert sum(request.sizes()["responseBodySize"] for request in loaded) < 100_000
+    # Even where nothing can be compressed on the way.
+    assert sum(len(request.response().body()) for request in loaded) < 200_000
     assert page.complaints == []
 
 
@@ -79,21 +81,23 @@ def test_news_arrive_without_a_reload_and_nothing_moves_or_closes(service, visit
     page.evaluate("window.stayed = true")
     closed = page.locator(FACT.format("pages closed, all time"))
     before = int(closed.inner_text().replace(",", ""))
-    first = page.locator("#recent details").first
-    first.locator("summary").click()
-    number = first.get_attribute("id")
     page.locator("#act-pause").focus()
     shown = rank(service, query="something new")
     click(service, shown, [shown["ranking"][0]])
     expect(closed).to_have_text(f"{before + 1:,}")
     expect(page.locator("#recent summary").first).to_contain_text("something new")
-    assert page.locator(f"#{number}").get_attribute("open") is not None
-    rank(service)
-    polled(page)
     assert page.evaluate("document.activeElement.id") == "act-pause"
+    first = page.locator("#recent details").first
+    first.locator("summary").click()
+    rank(service, query="newer still")
+    polled(page)
+    # The list stands still under somebody who reads in it, and goes on afterwards.
+    expect(first).to_contain_text("something new")
+    expect(first).to_have_attribute("open", "")
+    first.locator("summary").click()
+    expect(page.locator("#recent summary").first).to_contain_text("newer still")
     assert page.evaluate("window.stayed") is True
-    moved = [shift for shift in page.evaluate("window.shifts") if shift[0] > 0.001]
-    assert moved == []
+    assert page.evaluate("window.shifts") == []
     assert page.complaints == []
 
 
@@ -150,6 +154,7 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
 
     press_until(page, "#act-resume")
     page.keyboard.press("Enter")
+    page.wait_for_url("**/act/resume")
     press_until(page, "#confirm")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("The model learns again.")
@@ -169,14 +174,17 @@ def test_in_the_dark_the_page_is_dark_and_so_are_its_charts(service, visit, pict
     drawn(page)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
     page.screenshot(path=pictures / "dark.png", full_page=True)
-    ink = """() => { const canvas = document.querySelector('#chart-learning canvas');
+    ink = """() => { const canvas = document.querySelector('#chart-propensities canvas');
       const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
       const found = new Set(); for (let i = 0; i < data.length; i += 4)
         if (data[i + 3] === 255) found.add(data.slice(i, i + 3).join());
       return [...found]; }"""
     assert "140,185,242" in page.evaluate(ink)
-    page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"({ink})().includes('31,95,174')")
+    with page.expect_response(lambda answer: "propensities.json" in answer.url):
+        page.emulate_media(color_scheme="light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    polled(page, 1)
+    assert "31,95,174" in page.evaluate(ink)
 
 
 def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):

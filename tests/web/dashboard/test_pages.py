@@ -34,7 +34,8 @@ def mode(client):
 ADDRESSES = [
     "/", "/models", "/models/shop", "/models/shop?over=all", "/models/shop/live", "/models/shop/snapshots",
     "/models/shop/act/pause", "/models/shop/act/roll-back?version=0", "/sign-in", "/models/nobody",
-    "/models/shop/act/x", "/models/shop/charts/learning.json", "/models/shop/charts/learning.csv", "/static/dashboard.js",
+    "/models/shop/act/x", "/models/shop/charts/learning.json", "/models/shop/charts/learning.csv",
+    "/static/dashboard.js",
 ]  # fmt: skip
 
 

@@ -35,8 +35,8 @@
     const lone = data.time ? 1800 : 1; // room around a single value
     return {
       width: width, height: height, series: series, bands: bands,
-      scales: { x: { time: !!data.time, range: (u, low, high) => (low === high ? [low - lone, high + lone] : [low, high]) }, y: range ? { range: range } : {} },
-      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: 36 }), Object.assign({}, axis, { label: data.y_label + (data.unit ? " (" + data.unit + ")" : ""), labelFont: axis.font, labelSize: 18, size: 56 })],
+      scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? [u.data[0][0] - lone, u.data[0][0] + lone] : [low, high]) }, y: range ? { range: range } : {} },
+      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: data.time ? 46 : 36 }), Object.assign({}, axis, { label: data.y_label + (data.unit ? " (" + data.unit + ")" : ""), labelFont: axis.font, labelSize: 18, size: 56 })],
       legend: { live: false }, cursor: { drag: { x: false, y: false } },
     };
   }
@@ -67,6 +67,9 @@
     chart.root.querySelectorAll(".u-legend .u-series").forEach((row) => {
       if (/ (low|high)$/.test(row.textContent)) row.remove();
     });
+    // A legend may take more lines than one, on a phone: the chart gets what it leaves.
+    const legend = chart.root.querySelector(".u-legend");
+    chart.setSize({ width: plot.clientWidth, height: plot.clientHeight - legend.offsetHeight - 4 });
     drawn.set(figure, { chart: chart, shape: shape });
   }
 
