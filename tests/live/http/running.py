@@ -65,7 +65,7 @@ class Running:
         key = self.key if key is None else key
         headers = dict(more.pop("headers", {}))
         if key:
-            headers.setdefault("authorization", f"Bearer {key}")
+            headers.setdefault("authorization", f"Bearer {key}".encode("latin-1"))
         return self.run(self._http.request(method, path, headers=headers, **more))
 
     def get(self, path: str, **more: Any) -> httpx.Response:

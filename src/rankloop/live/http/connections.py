@@ -68,7 +68,8 @@ class Connection(HttpToolsProtocol):
         self._head_arrived()
         self._advanced = True
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
-            self.app = refusing(HEAD_TOO_LARGE)
+            # An address of that length cannot be parsed, and need not be.
+            self.url, self.app = b"/", refusing(HEAD_TOO_LARGE)
         elif len(self.connections) > self._most:
             self.app = refusing(TOO_MANY)
         super().on_headers_complete()

@@ -1,0 +1,176 @@
+"""What comes before a request, over a real socket: heads too large or too slow, what is not HTTP, too many at once."""
+
+import asyncio
+import json
+import socket
+import threading
+
+import pytest
+import uvicorn
+
+from rankloop.live.http import connections
+from rankloop.live.http.connections import HEAD_BYTES, Connection
+
+pytestmark = pytest.mark.xdist_group("live-http-access")
+
+PATIENCE = 60.0
+
+
+async def application(scope, receive, send):
+    """Reads a body, and says how long it was."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+    body = str(size).encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+def port(monkeypatch):
+    """Where the application can be reached through guarded connections."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(application, http=Connection, ws="none", lifespan="off", log_level="critical")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    yield listening.getsockname()[1]
+    server.should_exit = True
+    thread.join(PATIENCE)
+
+
+def talk(port, *pieces):
+    """What comes back for these bytes, until the other side hangs up: (status, headers, body)."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        try:
+            for piece in pieces:
+                connection.sendall(piece)
+        except ConnectionError:
+            pass  # it has heard enough; what it said is still there
+        answer = b""
+        while received := connection.recv(65536):
+            answer += received
+    head, _, body = answer.partition(b"\r\n\r\n")
+    status, *lines = head.decode().split("\r\n")
+    return int(status.split()[1]), dict(line.split(": ", 1) for line in lines), body
+
+
+def refused(port, *pieces):
+    """The error that comes back, after which the connection has ended."""
+    status, headers, body = talk(port, *pieces)
+    assert (headers["content-type"], headers["connection"]) == ("application/json", "close")
+    assert int(headers["content-length"]) == len(body)
+    error = json.loads(body)["error"]
+    assert len(error["message"]) > 10
+    return status, error["code"]
+
+
+CLOSE = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n"
+
+
+@pytest.mark.parametrize("sent", [
+    b"NONSENSE\r\n\r\n",
+    b"GET / HTTP/9.9\r\n\r\n",
+    b"GET /\xff HTTP/1.1\r\nhost: x\r\n\r\n",
+    b"GET http://[ HTTP/1.1\r\nhost: x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nhost x\r\n\r\n",
+    b"GET / HTTP/1.1\r\nx: a\x00b\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"\x00" * 100,
+])  # fmt: skip
+def test_what_is_not_http_is_told_so_in_json(port, sent):
+    assert refused(port, sent) == (400, "malformed_request")
+
+
+def test_a_head_is_read_up_to_its_limit_and_no_further(port):
+    room = b"x: " + b"a" * (HEAD_BYTES - 1000) + b"\r\n\r\n"
+    assert talk(port, CLOSE, room)[0] == 200
+    assert refused(port, CLOSE, b"x: " + b"a" * HEAD_BYTES + b"\r\n\r\n") == (431, "head_too_large")
+    assert refused(port, b"GET /" + b"a" * HEAD_BYTES + b" HTTP/1.1\r\nhost: x\r\n\r\n") == (431, "head_too_large")
+
+
+def test_headers_without_end_are_cut_off(port):
+    many = (b"x-%d: %s\r\n" % (i, b"a" * 1000) for i in range(100_000))
+    assert refused(port, CLOSE, *many) == (431, "head_too_large")
+    one = (b"a" * 65536 for _ in range(2_000))
+    assert refused(port, CLOSE, b"x: ", *one) == (431, "head_too_large")
+
+
+def test_nor_do_headers_after_a_body_have_no_end(port):
+    body = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+    many = (b"x-%d: %s\r\n" % (i, b"a" * 1000) for i in range(100_000))
+    assert refused(port, body, *many) == (431, "head_too_large")
+
+
+def test_a_head_that_trickles_in_is_not_waited_for(port, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+    assert refused(port, b"GET / HTTP/1.1\r\nhost:") == (408, "head_too_slow")
+
+
+def test_a_large_body_is_no_large_head(port):
+    size = 20 * HEAD_BYTES
+    sent = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % size
+    assert talk(port, sent, b"a" * size)[2] == str(size).encode()
+    chunked = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
+    pieces = [b"10000\r\n" + b"a" * HEAD_BYTES + b"\r\n"] * 20
+    assert talk(port, chunked, *pieces, b"0\r\n\r\n")[2] == str(size).encode()
+
+
+def test_an_upgrade_that_is_not_known_is_answered_as_a_request(port):
+    upgrade = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n"
+    assert talk(port, upgrade)[0] == 200
+
+
+def test_requests_one_after_the_other_share_a_connection(port):
+    request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        for _ in range(3):
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_one_connection_too_many_is_told_so(port, monkeypatch):
+    monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (connections.SPARE_FILES + 20, 0))
+    held = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(20)]
+    for connection in held:
+        # Once it has answered, it has noticed them.
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    status, headers, body = talk(port, CLOSE, b"\r\n")
+    assert (status, headers["retry-after"], json.loads(body)["error"]["code"]) == (503, "1", "busy")
+    for connection in held:
+        connection.close()
+    while talk(port, CLOSE, b"\r\n")[0] != 200:
+        pass  # until it has noticed that they are gone
+
+
+def test_who_says_nothing_is_not_kept_forever(monkeypatch):
+    class Silent:
+        def __init__(self):
+            self.closed = asyncio.Event()
+
+        def get_extra_info(self, _):
+            return None
+
+        def is_closing(self):
+            return self.closed.is_set()
+
+        def close(self):
+            self.closed.set()
+
+    async def wait():
+        config = uvicorn.Config(application, lifespan="off", timeout_keep_alive=0.01)
+        connection = Connection(config=config, server_state=uvicorn.server.ServerState(), app_state={})
+        transport = Silent()
+        connection.connection_made(transport)
+        async with asyncio.timeout(PATIENCE):
+            await transport.closed.wait()
+
+    asyncio.run(wait())
