@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rankloop.learners import from_settings
 from rankloop.live.replay.estimating import Evaluation, Value
-from rankloop.live.replay.picture import draw
+from rankloop.live.replay.picture import draw, require_drawable
 from rankloop.live.replay.replaying import LIVE_NOW, Options, Replayed, replay
 from rankloop.live.upkeep.progress import progress_after_a_while
 from rankloop.offpolicy import Estimate
@@ -16,6 +16,8 @@ MOST_WEIGHTS = 12
 
 def main(log: str, options: Options, *, json: bool, picture: Path | None) -> None:
     """Replay, and say what came out."""
+    if picture is not None:
+        require_drawable(picture)
     with progress_after_a_while("replaying", shown=not json) as tell:
         found = replay(log, options, tell)
     if picture is not None:

@@ -13,10 +13,15 @@ MOST_WEIGHTS = 15
 FORMATS = (".png", ".svg", ".pdf")
 
 
+def require_drawable(path: Path) -> None:
+    """Refuse a name that does not say in which format to draw."""
+    if path.suffix.lower() not in FORMATS:
+        raise DataError(f"cannot draw {path}: its name must end with one of {', '.join(FORMATS)}")
+
+
 def draw(found: Replayed, path: Path) -> None:
     """Write the picture; the ending of the name says in which format."""
-    if path.suffix.lower() not in FORMATS:
-        raise DataError(f"cannot draw {path}: its name must end with {', '.join(FORMATS)}")
+    require_drawable(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")

@@ -35,4 +35,5 @@ def progress_after_a_while(what: str, *, shown: bool = True) -> Iterator[Callabl
     try:
         yield tell
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()

@@ -1,0 +1,188 @@
+"""`rankloop log` and `rankloop replay` as people type them: exit codes, sentences, JSON; beside a real service too."""
+
+import json
+
+import httpx
+import pytest
+from postgres_server import PASSWORD
+from serving import Serving
+
+from rankloop.cli import main
+from rankloop.live.stores import open_store
+
+from .logs import Log
+
+
+@pytest.fixture
+def rankloop(capsys):
+    """The command line: (exit code, standard output, standard error)."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        told = capsys.readouterr()
+        return ended.value.code, told.out, told.err
+
+    return run
+
+
+@pytest.fixture
+def log(store):
+    return Log.filled(store, impressions=40)
+
+
+def test_every_command_works_and_speaks_json(log, store, address, rankloop, tmp_path):
+    file, backup = tmp_path / "log", tmp_path / "backup"
+    new, restored = tmp_path / "new.db", tmp_path / "restored.db"
+    for arguments in (
+        ("export", address, file),
+        ("import", file, new),
+        ("backup", address, backup),
+        ("restore", backup, restored),
+        ("export", address, tmp_path / "ubi", "--format", "ubi", "--model", "shop"),
+        ("verify", address),
+        ("erase", address, "--client", "ann"),
+        ("refold", address, "--model", "shop"),
+        ("compact", address, "--keep-days", "0"),
+        ("verify", address),
+        ("erase", new, "--client", "bob"),
+        ("verify", restored),
+    ):
+        code, out, err = rankloop("log", *arguments, "--json")
+        assert (code, err) == (0, ""), arguments
+        assert json.loads(out)
+    for arguments in (
+        ("verify", address),
+        ("erase", address, "--client", "cid"),
+        ("refold", address, "--model", "shop"),
+    ):
+        code, out, err = rankloop("log", *arguments)
+        assert code == 0, err
+        assert out.strip()
+        assert PASSWORD not in out + err
+
+
+def test_a_fault_is_exit_code_1_and_a_sentence(log, store, address, rankloop):
+    change = store._write.execute if not store.shared else store._server.connect().execute
+    change("DELETE FROM events WHERE position = 30")
+    code, out, err = rankloop("log", "verify", address)
+    assert code == 1
+    assert "wrong: event 30 is missing" in err
+    assert "nothing is wrong" not in out
+    code, out, _ = rankloop("log", "verify", address, "--json")
+    assert code == 1
+    assert "event 30 is missing" in json.loads(out)["problems"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("log", "verify", "none.db"),
+        ("log", "verify", "text"),
+        ("log", "export", "none.db", "out"),
+        ("log", "export", "log.db", "nowhere/out"),
+        ("log", "export", "log.db", "out", "--format", "xml"),
+        ("log", "export", "log.db", "out", "--model", "shop"),
+        ("log", "import", "text", "new.db"),
+        ("log", "import", "none", "new.db"),
+        ("log", "import", "file", "log.db"),
+        ("log", "backup", "none.db", "out"),
+        ("log", "backup", "log.db", "log.db"),
+        ("log", "restore", "text", "new.db"),
+        ("log", "restore", "file", "log.db"),
+        ("log", "compact", "log.db", "--keep-days", "-1"),
+        ("log", "compact", "none.db", "--keep-days", "1"),
+        ("log", "erase", "log.db", "--client", ""),
+        ("log", "refold", "log.db", "--model", "shoe"),
+        ("replay", "none.db"),
+        ("replay", "text"),
+        ("replay", "log.db", "--learner", "DBGD"),
+        ("replay", "log.db", "--model", "shoe"),
+        ("replay", "log.db", "--set", "x"),
+        ("replay", "log.db", "--from", "7"),
+        ("replay", "log.db", "--evaluate", "1.5"),
+        ("replay", "log.db", "--picture", "picture.txt"),
+    ],
+    ids=" ".join,
+)
+def test_a_mistake_is_exit_code_2_one_sentence_and_no_file(arguments, rankloop, made, monkeypatch):
+    monkeypatch.chdir(made)
+    before = {path.name for path in made.iterdir() if not path.name.endswith(("-wal", "-shm", ".lease"))}
+    code, _, err = rankloop(*arguments)
+    assert code == 2
+    assert err.startswith("rankloop: ")
+    assert "Traceback" not in err
+    assert {path.name for path in made.iterdir() if not path.name.endswith(("-wal", "-shm", ".lease"))} == before
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a log, its export, and a text."""
+    folder = tmp_path_factory.mktemp("made")
+    store = open_store(folder / "log.db")
+    Log.filled(store, impressions=20)
+    store.close()
+    with pytest.raises(SystemExit) as ended:
+        main(["log", "export", str(folder / "log.db"), str(folder / "file")])
+    assert ended.value.code == 0
+    (folder / "text").write_text("not a log\n")
+    return folder
+
+
+def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monkeypatch):
+    monkeypatch.chdir(made)
+    code, out, _ = rankloop("replay", "file", "--picture", "picture.svg", "--minimum-effective", "2")
+    assert code == 0
+    assert "the weights are those of the live model, in every bit" in out
+    assert "clicks per page on 6 impressions" in out
+    assert (made / "picture.svg").read_text().startswith("<?xml")
+    (made / "picture.svg").unlink()
+    code, out, err = rankloop("replay", "log.db", "--learner", "PDGD", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["settings"]["learner"]["learner"] == "PDGD"
+    reasons = [value["estimate"]["reason"] for value in found["evaluation"]["values"]]
+    assert all("at least 100 needed" in reason for reason in reasons)
+
+
+@pytest.mark.slow
+def test_upkeep_beside_a_service_that_is_learning(rankloop, tmp_path):
+    with Serving(tmp_path) as service, httpx.Client(base_url=service.url, timeout=30) as client:
+        made = client.post("/v1/models", json={"name": "shop", "features": 2, "page_size": 2, "seed": 1})
+        assert made.status_code == 201
+
+        def visit(number):
+            ranked = client.post(
+                "/v1/models/shop/rank",
+                json={
+                    "query": "lamp",
+                    "client": f"client {number % 3}",
+                    "candidates": [{"id": name, "features": [number % 5, place]} for place, name in enumerate("abc")],
+                },
+            ).json()
+            clicks = {"impression": ranked["impression"], "clicks": ranked["ranking"][:1]}
+            assert client.post("/v1/clicks", json=clicks).status_code == 200
+            return client.post(f"/v1/impressions/{ranked['impression']}/close", json={"wait": True}).json()["version"]
+
+        version = [visit(number) for number in range(30)][-1]
+        assert version == 30
+        for arguments in (
+            ("backup", service.address, tmp_path / "backup"),
+            ("verify", service.address),
+            ("erase", service.address, "--client", "client 1"),
+            ("refold", service.address, "--model", "shop"),
+            ("compact", service.address, "--keep-days", "0"),
+            ("verify", service.address),
+            ("export", service.address, tmp_path / "log"),
+        ):
+            code, out, err = rankloop("log", *arguments, "--json")
+            assert code == 0, (arguments, out, err)
+            version += arguments[0] == "refold"
+            assert visit(7) == version + 1  # the service goes on
+            version += 1
+        weights = client.get("/v1/models/shop").json()["weights"]
+        service.stop()
+        service.start()
+        assert httpx.get(f"{service.url}/v1/models/shop").json()["weights"] == weights
+    assert rankloop("log", "verify", service.address)[0] == 0
+    assert "Traceback" not in service.output
