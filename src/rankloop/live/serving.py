@@ -39,9 +39,10 @@ def serve(
     keys = Keyring(store, limits.rate)
     if keys.open and not is_local(host):
         store.close()
+        told = "postgresql://…" if store.shared else address  # the real one may hold a password
         raise SettingsError(
             f"without API keys the service listens on this machine only, not on {host}; make a key first: "
-            f"rankloop keys create NAME --scope rank --scope click --scope admin --store {address}"
+            f"rankloop keys create NAME --scope rank --scope click --scope admin --store {told}"
         )
     try:
         listening = listen(host, port)
