@@ -98,6 +98,7 @@ class Registry:
         self._store = store
         self._models: dict[str, LiveModel] = {}
         self._ids: dict[int, LiveModel] = {}
+        self._newest = 0
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -122,6 +123,9 @@ class Registry:
 
     def by_id(self, model: int) -> LiveModel:
         """The model of an impression."""
+        if model > self._newest:
+            # Another process has just made it, and its pages are clicked here before we have looked.
+            self.refresh()
         if model not in self._ids:
             raise RequestError(410, "model_deleted", "impression: its model has been deleted")
         return self._ids[model]
@@ -144,6 +148,7 @@ class Registry:
         model = LiveModel(self._store, stored)
         model.publish(load(self._store, stored)[0].view())
         self._ids[model.id] = self._models[model.settings.name] = model
+        self._newest = max(self._newest, model.id)
 
     def publish(self, model: int, view: View) -> None:
         """A new state, from the learner's thread."""

@@ -1,0 +1,111 @@
+"""A live model as one value: what may be said, what is refused by name, and that the log keeps all of it."""
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankloop.errors import SettingsError
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.live.scaling import Fixed
+from rankloop.live.settings import MAX_FEATURES, MAX_PAGE, Guards, IncomingOrder, ModelSettings, Weights, Zeros
+from rankloop.propensities import Known, PowerLaw
+
+
+def model(**more) -> ModelSettings:
+    return ModelSettings(**({"name": "m", "features": ["a", "b"]} | more))
+
+
+LEARNERS = [
+    ROLTR(reward="ips-", discount=0.3, propensities=PowerLaw(0.5), temperature=2.0),
+    ROLTR(propensities=Known(tuple(0.9**rank for rank in range(10)))),
+    PDGD(decay=0.9),
+    DBGD(interleaving="team-draft"),
+    PMGD(candidates=3),
+    COLTR(candidates=3),
+    FixedWeights(weights=(1.0, 2.0)),
+]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(LEARNERS),
+    st.integers(0, 2**64 - 1),
+    st.sampled_from([Zeros(), Weights((0.5, -1e-3)), IncomingOrder("b", 0.8, ((3.0, 1.0), (2.0,))), IncomingOrder(0)]),
+    st.sampled_from(["none", "query", "running", Fixed((0.0, 1.0), (1.0, 2.0))]),
+    st.sampled_from(["float32", "float16"]),
+    st.sampled_from([Guards(), Guards(control=0.1, update_cap=0.5, client_share=0.3, influence_window=7)]),
+)
+def test_settings_come_back_from_the_log_as_they_were(learner, seed, start, scaling, precision, guards):
+    given = model(learner=learner, seed=seed, start=start, scaling=scaling, precision=precision, guards=guards)
+    again = msgspec.json.decode(msgspec.json.encode(given), type=ModelSettings)
+    assert again == given
+
+
+def test_a_seed_is_drawn_once_and_kept():
+    drawn, other = model(), model()
+    assert drawn.seed != other.seed
+    assert msgspec.json.decode(msgspec.json.encode(drawn), type=ModelSettings).seed == drawn.seed
+    # Numbers in JSON are exact up to here for everybody who reads them.
+    assert 0 <= drawn.seed < 2**53
+
+
+def test_a_count_of_features_gives_them_names():
+    assert model(features=3).names == ("f1", "f2", "f3")
+    assert model(features=3).feature_index("f2") == model(features=3).feature_index(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"name": ""}, "name must be 1 to 64"),
+        ({"name": "../etc"}, "name must be 1 to 64"),
+        ({"name": "a b"}, "name must be 1 to 64"),
+        ({"name": "x" * 65}, "name must be 1 to 64"),
+        ({"name": ".hidden"}, "name must be 1 to 64"),
+        ({"features": 0}, "features"),
+        ({"features": []}, "features must be 1 to"),
+        ({"features": MAX_FEATURES + 1}, "features must be 1 to"),
+        ({"features": ["a", "b", "a"]}, "'a' is there twice"),
+        ({"features": ["a", ""]}, "1 to 200 characters"),
+        ({"page_size": 0}, "page_size"),
+        ({"page_size": MAX_PAGE + 1}, "page_size must be at most"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**64}, "seed"),
+        ({"precision": "float64"}, "precision.*'float64'"),
+        ({"missing": float("nan")}, "missing"),
+        ({"window": 0.0}, "window"),
+        ({"window": 31 * 86400.0}, "window"),
+        ({"scaling": Fixed((0.0,), (1.0,))}, "1 shifts were given for 2 features"),
+        ({"start": Weights((1.0,))}, "1 weights were given for 2 features"),
+        ({"start": IncomingOrder("c")}, "no feature 'c'; features are a, b"),
+        ({"learner": FixedWeights(weights=(1.0,))}, "weights"),
+        ({"learner": ROLTR(propensities=Known((1.0, 0.5)))}, "propensities|ranks"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused_with_its_name(wrong, reason):
+    with pytest.raises(SettingsError, match=reason):
+        model(**wrong)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "m", "features": 2, "learnr": {"learner": "ROLTR"}},
+        {"name": "m", "features": 2, "learner": {"learner": "ROLTR", "rate": 1}},
+        {"name": "m", "features": 2, "guards": {"controll": 0.1}},
+        {"name": "m", "features": 2, "start": {"from": "nowhere"}},
+        {"name": "m", "features": 2, "scaling": "sideways"},
+        {"name": "m", "features": 2, "late_updates": "tomorrow"},
+    ],
+    ids=str,
+)
+def test_a_word_that_means_nothing_is_not_passed_over(body):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(body, ModelSettings)
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        model().page_size = 3
