@@ -7,9 +7,10 @@ import pytest
 from .running import make_past, running, shop
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's chromium, driven by playwright; one per worker."""
+    """Debian's chromium, driven by playwright. Not longer than a module: while it runs, its event loop does too, and
+    other tests could not start theirs."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = shutil.which("chromium")
     if chromium is None:

@@ -28,7 +28,7 @@ from rankloop.web.dashboard.tallied import (
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are colours that can be told apart."""
-GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control (incoming order)", 2))
+GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2))
 
 
 class Source(NamedTuple):

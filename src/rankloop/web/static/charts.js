@@ -68,6 +68,7 @@
       if (/ (low|high)$/.test(row.textContent)) row.remove();
     });
     // A legend may take more lines than one, on a phone: the chart gets what it leaves.
+    chart.root.style.width = plot.clientWidth + "px";
     const legend = chart.root.querySelector(".u-legend");
     chart.setSize({ width: plot.clientWidth, height: plot.clientHeight - legend.offsetHeight - 4 });
     drawn.set(figure, { chart: chart, shape: shape });
