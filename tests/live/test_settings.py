@@ -50,6 +50,12 @@ def test_a_seed_is_drawn_once_and_kept():
     assert 0 <= drawn.seed < 2**53
 
 
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+def test_every_seed_of_64_bits_can_be_begun_with(learner):
+    for seed in (0, 2**63 - 1, 2**63, 2**64 - 1):
+        assert model(learner=learner, seed=seed).seed == seed
+
+
 def test_a_count_of_features_gives_them_names():
     assert model(features=3).names == ("f1", "f2", "f3")
     assert model(features=3).feature_index("f2") == model(features=3).feature_index(1) == 1

@@ -53,7 +53,7 @@ def starting_weights(initial: str, features: int, seed: int, weights: ArrayLike 
         return np.zeros(features)
     # Twenty draws for each weight leave nobody without one inside two standard deviations.
     normals = np.empty((20, features), np.float32)
-    fill_normals(np.uint64(stream_key(seed, INITIAL, 0)), normals.reshape(-1))
+    fill_normals(np.uint64(stream_key(np.uint64(seed), INITIAL, 0)), normals.reshape(-1))
     if initial == "direction":
         first = normals[0].astype(np.float64)
         return DIRECTION_NORM * first / np.linalg.norm(first)
