@@ -8,6 +8,7 @@ from rankloop.live.keys import create_key, revoke_key, rotate_key
 from rankloop.live.service import now
 from rankloop.live.stores import opened
 from rankloop.live.tokens import SECRET_BYTES, SETTLING
+from rankloop.live.upkeep.access import existing
 from rankloop.settings import require_number
 from rankloop.terminal import err, out, print_json, print_table, table
 
@@ -20,7 +21,7 @@ def main_create(address: str, name: str, scopes: list[str], *, json: bool) -> No
 
 def main_list(address: str, *, json: bool) -> None:
     """`rankloop keys list`."""
-    with opened(address) as store:
+    with existing(address) as store:
         rows: list[dict[str, Any]] = [
             {
                 "name": key.name,
@@ -43,13 +44,13 @@ def main_list(address: str, *, json: bool) -> None:
 
 def main_rotate(address: str, name: str, *, json: bool) -> None:
     """`rankloop keys rotate`."""
-    with opened(address) as store:
+    with existing(address) as store:
         _tell(name, rotate_key(store, name, now()), json)
 
 
 def main_revoke(address: str, name: str) -> None:
     """`rankloop keys revoke`."""
-    with opened(address) as store:
+    with existing(address) as store:
         revoke_key(store, name, now())
     out.print(f"{name} is no longer accepted")
 
@@ -57,7 +58,7 @@ def main_revoke(address: str, name: str) -> None:
 def main_rotate_secret(address: str, drop_after: float) -> None:
     """`rankloop keys rotate-secret`."""
     require_number("keys", "drop-after", drop_after, at_least=0, at_most=36_500)
-    with opened(address) as store:
+    with existing(address) as store:
         store.add_secret(secrets.token_bytes(SECRET_BYTES), now())
         dropped = store.drop_secrets(now() + 1 - int(drop_after * 86_400_000))
         signing = len(store.secrets())

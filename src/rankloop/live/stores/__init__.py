@@ -23,6 +23,10 @@ def open_store(address: str | Path, *, serving: bool = False) -> Store:
                 f"pip install 'rankloop[postgres]'"
             ) from None
         return PostgresStore(told)
+    if "://" in told:
+        raise StoreError(f"a store is a SQLite file or postgresql://…; got {told.partition('://')[0]}://…")
+    if Path(told).is_dir():
+        raise StoreError(f"{told} is a folder; give a file in it, such as {Path(told) / 'rankloop.db'}")
     return SQLiteStore(told, background_checkpoints=serving)
 
 

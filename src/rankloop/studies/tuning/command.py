@@ -51,6 +51,7 @@ def main(
     if out is not None:
         _check_target(out)
     began = time.perf_counter()
+    require_whole_number("tune", "impressions", impressions, at_least=1)
     total = len(learners_of(method, space)) * require_whole_number("tune", "repeats", repeats, at_least=1)
     with working(f"preparing {place.name}"):
         opened(place, 0)

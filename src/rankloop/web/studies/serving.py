@@ -35,9 +35,11 @@ def serve_studies(root: Path, *, host: str = "127.0.0.1", port: int = 8100, brow
     address = url_of(listening, host)
     number = len(find_studies(root))
     told = (
-        f"{number} {'study' if number == 1 else 'studies'}" if number else "no studies yet; they appear when there are,"
+        f"{number} {'study' if number == 1 else 'studies'} of {root}"
+        if number
+        else f"{root}, which has no studies yet,"
     )
-    err.print(f"{told} of {root} on {address}   (Ctrl-C ends)", markup=False)
+    err.print(f"rankloop shows {told} on {address}   (Ctrl-C ends)", markup=False)
     if browser and _has_screen():
         webbrowser.open(address)  # the system queues the request until the server answers
     config = uvicorn.Config(
