@@ -80,14 +80,14 @@ def in_process(engine, taste, learner, visits, shadow=None):
 @pytest.mark.slow
 def test_a_crowd_over_http_ends_with_the_bits_of_a_simulation_and_goes_on_to_learn_the_taste(service, engine):
     async def story(crowd, comparison):
-        crowd.send(SAME_BITS)
+        await crowd.send(SAME_BITS)
         await until_all_came(crowd)
         weights = [
             (await comparison.belief(MODEL)).weights,
             (await comparison.belief(RIVAL)).weights,
             comparison.shadow_weights,
         ]
-        crowd.send(VISITS - SAME_BITS)
+        await crowd.send(VISITS - SAME_BITS)
         await until_all_came(crowd)
         return weights, crowd.points
 
@@ -110,7 +110,7 @@ def test_a_crowd_over_http_ends_with_the_bits_of_a_simulation_and_goes_on_to_lea
 
 def test_the_taste_can_change_while_visitors_are_on_their_way(service, engine):
     async def story(crowd, comparison):
-        crowd.send(120)
+        await crowd.send(120)
         await until(crowd, 2 * EVERY)
         await crowd.switch("readers")
         assert crowd.running
@@ -133,7 +133,7 @@ def test_the_taste_can_change_while_visitors_are_on_their_way(service, engine):
 def test_starting_over_forgets_everything_but_the_taste(service, engine):
     async def story(crowd, comparison):
         await crowd.switch("typists")
-        crowd.send(10_000)
+        await crowd.send(10_000)
         await until(crowd, 5)
         await crowd.begin(Rules(reward="naive+", step=0.1, rival_reward="ips+-"))
         assert not crowd.running
@@ -166,7 +166,7 @@ def test_rules_reach_the_models_of_the_service(service, engine):
 def test_more_visitors_than_can_wait_are_refused_with_a_sentence(service, engine):
     async def story(crowd, comparison):
         with pytest.raises(RankloopError, match="at most 20,000 visitors"):
-            crowd.send(20_001)
+            await crowd.send(20_001)
         return crowd.running
 
     assert play(service, engine, story) is False
@@ -174,7 +174,7 @@ def test_more_visitors_than_can_wait_are_refused_with_a_sentence(service, engine
 
 def test_when_the_service_goes_the_crowd_says_why_it_stopped(service, engine):
     async def story(crowd, comparison):
-        crowd.send(10_000)
+        await crowd.send(10_000)
         await until(crowd, 3)
         await asyncio.to_thread(service.kill)
         while crowd.running:

@@ -28,9 +28,10 @@ def visit(chromium, demonstration):
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("request", lambda request: requests.append(request.url))
         page.goto(f"{demonstration.url}/demo")
-        page.locator(".rules summary").click()
-        page.locator("#reset").click()
-        page.wait_for_selector("#status[data-visits='0']")
+        page.select_option("#taste", "explorers")
+        page.locator("#switch").click()
+        page.wait_for_selector(".taste strong:text-is('explorers')")
+        start_over(page, reward="ips+-", step="0.01", rival_reward="naive+-", rival_step="0.01")
         return page
 
     yield come
@@ -50,6 +51,14 @@ def picture(tmp_path):
         assert (folder / f"{name}.png").stat().st_size > 10_000
 
     return take
+
+
+def start_over(page, **rules):
+    page.locator(".rules summary").click()
+    for name, value in rules.items():
+        page.select_option(f"select[name={name}]", value)
+    page.locator("#reset").click()
+    page.wait_for_selector("#status[data-visits='0']")
 
 
 def search(page, query):
@@ -151,10 +160,7 @@ def test_starting_over_brings_the_engines_order_back(visit):
     fresh = weights(page)
     page.locator("#send").click()
     wait_for_visits(page, 20)
-    page.locator(".rules summary").click()
-    page.select_option("select[name=rival_step]", "0.1")
-    page.locator("#reset").click()
-    page.wait_for_selector("#status[data-visits='0']")
+    start_over(page, rival_step="0.1")
     assert weights(page) == fresh
     assert "naive+-, α = 0.1" in page.locator("#status").inner_text()
     assert "Nothing yet" in page.locator("#lesson").inner_text()

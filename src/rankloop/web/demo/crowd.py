@@ -77,14 +77,15 @@ class Crowd:
             if taste != self.taste:
                 await self._choose(taste)
 
-    def send(self, count: int) -> None:
-        """Let so many visitors come, after those who are on their way."""
-        if self.sent + count - self.visits > MOST_WAITING:
-            raise RankloopError(f"at most {MOST_WAITING:,} visitors can be on their way; wait for some of them")
-        self.trouble = ""
-        self.sent += count
-        if not self.running:
-            self._task = asyncio.create_task(self._visit_all())
+    async def send(self, count: int) -> None:
+        """Let so many visitors come, after those who are on their way, and after any change that is being made."""
+        async with self._changing:
+            if self.sent + count - self.visits > MOST_WAITING:
+                raise RankloopError(f"at most {MOST_WAITING:,} visitors can be on their way; wait for some of them")
+            self.trouble = ""
+            self.sent += count
+            if not self.running:
+                self._task = asyncio.create_task(self._visit_all())
 
     async def stop(self) -> None:
         """Send home those who have not visited yet."""

@@ -152,7 +152,7 @@ class Demo:
         return JSONResponse(self._crowd.chart(), headers={"cache-control": "no-store"})
 
     async def _send(self, request: Request, fields: dict[str, str]) -> Response:
-        self._crowd.send(VISITORS)
+        await self._crowd.send(VISITORS)
         return await self._afterwards(request)
 
     async def _stop(self, request: Request, fields: dict[str, str]) -> Response:

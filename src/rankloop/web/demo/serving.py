@@ -19,6 +19,7 @@ from rankloop.live.http.app import Application
 from rankloop.live.serving import serve
 from rankloop.settings import require_seed
 from rankloop.terminal import err, out, working
+from rankloop.web.dashboard import add_dashboard
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.pages import ADDRESS, add_demo
 
@@ -37,6 +38,7 @@ def run_demo(store: str | None, port: int, seed: int, *, browser: bool) -> None:
     def extend(application: Application) -> None:
         if not application.keys.open:
             raise SettingsError(f"demo: the log at {store} has API keys, so it is somebody's service; give another")
+        add_dashboard(application)
         add_demo(application.pages, engine, url, seed)
         threading.Thread(target=_announce, args=(url + ADDRESS, browser), daemon=True).start()
 
