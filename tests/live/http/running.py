@@ -6,6 +6,7 @@ with Running(tmp_path / "log.db") as app:
 
 import asyncio
 import threading
+import time
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any
@@ -107,8 +108,18 @@ class Running:
 
 def everything(app: Running) -> Any:
     """All that a request could have changed: the log, and each model's state to the bit."""
+    settle(app)
     store = app.service.store
     models = {model.name: store.newest_snapshot(model.id) for model in store.models()}
-    weights = {model.settings.name: model.view().model.ranker.weights.tobytes() for model in app.service.registry.all()}
-    versions = {model.settings.name: model.version for model in app.service.registry.all()}
+    served = app.service.registry.all()
+    weights = {model.settings.name: model.view().model.ranker.weights.tobytes() for model in served}
+    versions = {model.settings.name: model.version for model in served}
     return store.last_offset(), models, weights, versions
+
+
+def settle(app: Running) -> None:
+    """Wait until the learner has written down what it learned before, which it does a moment after."""
+    deadline = time.monotonic() + PATIENCE
+    while app.service.learner._changed:
+        assert time.monotonic() < deadline, "the learner does not come to rest"
+        time.sleep(0.02)
