@@ -206,12 +206,11 @@ print(json.dumps([ranking._is_control(f"person {n}".encode(), 0) for n in range(
 
 def test_groups_are_the_same_in_every_process():
     here = [g == Group.CONTROL for g in groups(model(guards=Guards(control=0.3)), CLIENTS[:100])]
-    for salt in ("1", "2"):
-        told = subprocess.run(
-            [sys.executable, "-c", IN_ANOTHER_PROCESS],
-            env=os.environ | {"PYTHONHASHSEED": salt}, capture_output=True, text=True, check=True, timeout=120,
-        )  # fmt: skip
-        assert json.loads(told.stdout) == here
+    there = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS],
+        env=os.environ | {"PYTHONHASHSEED": "2"}, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert json.loads(there.stdout) == here
 
 
 @settings(deadline=None, max_examples=60)
