@@ -254,6 +254,15 @@ def test_nothing_is_learned_while_a_model_is_paused_or_frozen_and_it_goes_on_whe
     assert diary.fold.ranker.weights.tolist() != before
 
 
+@pytest.mark.parametrize(("stop", "fate"), [(Kind.PAUSED, "learned"), (Kind.FROZEN, "paused")])
+def test_a_page_that_a_frozen_model_showed_was_not_drawn_and_teaches_nothing_later(stop, fate):
+    diary = Diary(model())
+    diary.control(stop)
+    shown = diary.show(candidates(4))
+    diary.control(Kind.RESUMED)
+    assert diary.close(shown, [1.0, 0.0, 0.0, 0.0]) == fate
+
+
 # Roll back
 
 

@@ -84,6 +84,8 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """log π(page), given what was pinned; None where the method's policy has no tractable one."""
     displacement: float
     """Mean over shown documents of |rank shown − rank without exploration|."""
+    greedy: bool = False
+    """Shown by a frozen model, without exploration: nothing can be learned from what was not drawn."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""

@@ -104,7 +104,7 @@ class Fold:
             return "void"
         if impression.group != Group.LEARNED:
             return Group(impression.group).name.lower()
-        if self.mode != "learning":
+        if self.mode != "learning" or impression.greedy:
             return "paused"
         if len(impression.pinned) == len(impression.page):
             return "pinned"

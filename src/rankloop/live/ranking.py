@@ -89,6 +89,7 @@ class Ranking:
             version=view.version,
             log_probability=drawn.log_probability,
             displacement=_displacement(drawn.page, order, request.pinned),
+            greedy=group == Group.LEARNED and view.mode == "frozen",
         )
         return Ranked(impression, _rest(order, drawn.page) if rest else [])
 
