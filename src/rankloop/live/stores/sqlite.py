@@ -24,6 +24,8 @@ from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 PAGE_BYTES = 8192
 WAIT_MS = 5_000
 CHECKPOINT_BYTES = 16 << 20
+COMMIT_BYTES = 3 * PAGE_BYTES
+"""What a commit writes beside its events, at least: pages of the tables and indexes are written whole."""
 
 EVENT = "position, model, kind, number, at, client, body"
 OPEN = "model, number, shown, at, grp, displacement, clicks"
@@ -112,7 +114,7 @@ class SQLiteStore:
             held = SQLiteTransaction(connection)
             yield held
         if self._checkpointer:
-            self._checkpointer.consider(held.written)
+            self._checkpointer.consider(held.written + COMMIT_BYTES)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with translated(self.path):
@@ -337,7 +339,9 @@ class _Checkpointer:
 
     def __init__(self, store: SQLiteStore) -> None:
         self._store = store
-        self._written = 0
+        # What an earlier process left there, killed before it could tidy up, counts as written now.
+        left = store.path.with_name(f"{store.path.name}-wal")
+        self._written = left.stat().st_size if left.exists() else 0
         store._write.execute("PRAGMA wal_autocheckpoint = 0")
         self._wanted = threading.Event()
         self._stopped = False
