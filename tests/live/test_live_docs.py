@@ -35,6 +35,7 @@ pytestmark = pytest.mark.xdist_group("live-docs")
 
 DOCS = Path(__file__).parents[2] / "docs"
 WALK = (DOCS / "live.md").read_text()
+README = (DOCS.parent / "README.md").read_text()
 API = (DOCS / "live-api.md").read_text()
 BLOCK = re.compile(r"^```(bash|json|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BETWEEN = "---- the next block ----"
@@ -182,6 +183,14 @@ def test_every_answer_is_the_one_that_the_page_shows(printed):
         assert '"error"' not in output
     assert compared >= 9
     assert compared == sum(kind == "json" for kind, _ in shown)
+
+
+def test_the_first_requests_of_the_readme_make_a_model_and_a_page(tmp_path, stand_in):
+    [script] = [text for kind, text in BLOCK.findall(README) if kind == "bash"]
+    with Serving(tmp_path) as fresh:
+        [told] = shell(fresh, script, None if shutil.which("curl") else stand_in)
+    made, page = map(json.loads, told.replace("}{", "}\n{").splitlines())
+    assert (made["name"], sorted(page["ranking"]), page["group"]) == ("shop", ["oak", "pine"], "learned")
 
 
 @pytest.mark.slow
