@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.fold import View
-from rankloop.live.policy import plackett_luce, temperature
+from rankloop.live.policy import temperature
 from rankloop.live.settings import ModelSettings
 from rankloop.loop import score_candidates
 from rankloop.offpolicy import (
@@ -35,8 +35,6 @@ from rankloop.offpolicy import (
 )
 
 ESTIMATORS = {"examination model": examination_model, "item-position": item_position}
-SAME_PROBABILITY = 1e-6
-"""How far a page's logged log-probability may lie from the one its scores give."""
 
 
 class Candidate(NamedTuple):
@@ -110,6 +108,8 @@ class Evaluator:
         """Add what the page says of every candidate; or why it says nothing."""
         if impression.group != Group.LEARNED:
             return f"{Group(impression.group).name.lower()} group"
+        if impression.greedy:
+            return "shown without exploration"
         if not isinstance(self._policy, PlackettLuce):
             self._unweighed.append(clicks)
             return f"drawn by {self._logged.learner.name}, whose pages have no probability for each rank"
@@ -120,9 +120,6 @@ class Evaluator:
         free = np.setdiff1d(np.arange(len(impression.candidates)), page[impression.pinned])
         drawn = np.frombuffer(impression.scores, np.float32)[free]
         places = np.searchsorted(free, page[ranks])
-        probability = plackett_luce(drawn, places, self._policy.temperature)
-        if impression.log_probability is None or abs(impression.log_probability - probability) > SAME_PROBABILITY:
-            return "shown without exploration"
         raw = impression.matrix(self._logged.precision)
         try:
             weights = [
