@@ -17,7 +17,7 @@ from rankloop.web.demo.visitors import Visitors
 
 from ...live.serving import Serving
 
-pytestmark = pytest.mark.xdist_group("demo crowd")
+pytestmark = pytest.mark.xdist_group("demo-crowd")
 
 SEED = 1
 VISITS = 200
@@ -80,8 +80,13 @@ def in_process(engine, taste, learner, visits, shadow=None):
 @pytest.mark.slow
 def test_a_crowd_over_http_ends_with_the_bits_of_a_simulation_and_goes_on_to_learn_the_taste(service, engine):
     async def story(crowd, comparison):
-        await crowd.send(SAME_BITS)
-        await until_all_came(crowd)
+        for _ in range(5):
+            await crowd.send(SAME_BITS)
+            await until_all_came(crowd)
+            if crowd.returned == 0:
+                break
+            # The disk was so busy that the service gave up a page, whose number is then skipped: not the same story.
+            await crowd.begin(Rules())
         weights = [
             (await comparison.belief(MODEL)).weights,
             (await comparison.belief(RIVAL)).weights,

@@ -1,7 +1,7 @@
 """A crowd of simulated visitors, sent through the public API, and what becomes of the rankings meanwhile.
 
 Each visitor searches with the model and, as if for the first time, with the rival. One comes after the other, and each
-lesson is waited for: so a crowd of some size does the same on every machine, and the same as a simulation would.
+lesson is waited for: so a crowd of some size does the same whenever it is sent, and the same as a simulation would.
 """
 
 import asyncio
@@ -19,6 +19,8 @@ EVERY = 20
 """Visits between two measurements."""
 MOST_WAITING = 20_000
 """Visitors that may be on their way at a time."""
+ATTEMPTS = 4
+"""How often a visitor who got the engine's order, because the service was in trouble, comes again."""
 FIRST_TASTE = "explorers"
 
 
@@ -52,6 +54,8 @@ class Crowd:
         self.taste = taste_of(FIRST_TASTE)
         self.visits = 0
         self.sent = 0
+        self.returned = 0
+        """How often somebody had to come again: each time the service skips a number, and later pages differ."""
         self.trouble = ""
         self.points: list[Point] = []
 
@@ -64,7 +68,7 @@ class Crowd:
         """Start over: new models, nobody has visited, the taste stays."""
         async with self._changing:
             await self._halt()
-            self.visits = self.sent = 0
+            self.visits = self.sent = self.returned = 0
             self.trouble = ""
             self.points.clear()
             await self._comparison.begin(rules)
@@ -124,6 +128,13 @@ class Crowd:
         query = visitors.query(number)
         candidates = self._engine.search(query)
         shown = await self._comparison.show(candidates, f"visitor-{number}", model)
+        for attempt in range(ATTEMPTS):
+            if shown.impression is not None:
+                break
+            # A fallback: the store was slow for a moment. This visitor comes again a little later.
+            self.returned += 1
+            await asyncio.sleep(0.2 * (attempt + 1))
+            shown = await self._comparison.show(candidates, f"visitor-{number}", model)
         clicks = visitors.clicks(number, query, shown.ranking)
         await self._comparison.teach(shown, [id for id, click in zip(shown.ranking, clicks, strict=True) if click])
 
