@@ -1,7 +1,6 @@
 """The demo in a real browser, from the first search to the last reset. Pictures of it go to RANKLOOP_SCREENSHOTS."""
 
 import os
-import re
 import time
 from pathlib import Path
 
@@ -86,13 +85,6 @@ def wait_for_visits(page, count):
 def stop(page):
     page.locator("#stop").click()
     page.wait_for_selector("#status[data-running='no']")
-
-
-def models_order(page):
-    """The results by their place in the model's own order, which the page tells for each."""
-    told = page.locator(".why summary").all_inner_texts()
-    names = page.locator(".results button.link").all_inner_texts()
-    return {name: int(re.search(r"model's order (\d+)", text)[1]) for name, text in zip(names, told, strict=True)}
 
 
 def test_a_newcomers_story_search_click_see_what_changed(visit, picture):
