@@ -9,12 +9,12 @@ and each impression's influence on V gives the standard error, the interval and 
 """
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
@@ -281,7 +281,7 @@ def _concluded(
         value = float(influences.mean())
         error = float(influences.std(ddof=1)) / math.sqrt(n)
         if rules.interval == "normal":
-            half = float(stats.norm.ppf((1 + rules.confidence) / 2)) * error
+            half = NormalDist().inv_cdf((1 + rules.confidence) / 2) * error
             low, high = value - half, value + half
         else:
             low, high = _bootstrap(parts, n, rules)
