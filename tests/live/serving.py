@@ -69,15 +69,16 @@ class Serving:
         """Until /readyz says that it can rank and learn."""
         assert self.process is not None
         deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            if self.process.poll() is not None:
-                raise AssertionError(f"the service ended with {self.process.returncode}:\n{self.output}")
-            try:
-                if httpx.get(f"{self.url}/readyz", timeout=2.0).status_code == 200:
-                    return
-            except httpx.TransportError:
-                pass
-            time.sleep(0.05)
+        with httpx.Client(base_url=self.url, timeout=2.0) as client:  # one for all questions: making one is work
+            while time.monotonic() < deadline:
+                if self.process.poll() is not None:
+                    raise AssertionError(f"the service ended with {self.process.returncode}:\n{self.output}")
+                try:
+                    if client.get("/readyz").status_code == 200:
+                        return
+                except httpx.TransportError:
+                    pass
+                time.sleep(0.05)
         self.kill()
         raise AssertionError(f"the service was not ready within {PATIENCE:g} s:\n{self.output}")
 
