@@ -209,7 +209,7 @@ def test_a_database_of_something_else_is_refused_and_left_alone(path):
 
 def test_a_folder_that_is_not_there_and_a_folder_in_the_place_of_the_file_are_named(tmp_path):
     assert "not a folder" in sentence(open_store, tmp_path / "nowhere" / "log.db")
-    assert "cannot be opened" in sentence(open_store, tmp_path)
+    assert "is a folder; give a file in it" in sentence(open_store, tmp_path)
 
 
 def test_a_log_that_was_cut_off_is_refused_not_repaired_in_silence(path):
