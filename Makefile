@@ -25,11 +25,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 run: $(VENV)/.installed            ## the main job: six learners, two users, a table and a picture
 	@$(BIN)/rankloop run
 
-# What tests need beyond Python: a browser, a PostgreSQL server, and a look at system calls. From Debian, where allowed.
+# What tests need beyond Python: a browser and a PostgreSQL server. From Debian, where that is allowed.
 components:
 	@$(call debian,chromium,command -v chromium)
 	@$(call debian,postgresql,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb)
-	@$(call debian,strace,command -v strace)
 
 define debian
 { $(2); } >/dev/null 2>&1 || { echo "installing $(1) for the tests (once)"; \
