@@ -1,33 +1,17 @@
-"""A browser, and a service with a past to look at."""
-
-import shutil
+"""Somebody who looks, and a service with a past to look at."""
 
 import pytest
 
 from .running import make_past, running, shop
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Debian's chromium, driven by playwright. Not longer than a module: while it runs, its event loop does too, and
-    other tests could not start theirs."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no chromium on this machine: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def visit(browser):
+def visit(chromium):
     """Opens pages as somebody would; whatever a page says on the console, asks for or pops up is noted."""
     contexts = []
 
     def visit(address, **settings):
-        context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | settings)
+        context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | settings)
         context.set_default_timeout(30_000)
         contexts.append(context)
         page = context.new_page()

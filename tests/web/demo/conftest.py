@@ -1,7 +1,6 @@
 """The engine over this Python's own library, whose index takes seconds and is made once, and a demo to visit."""
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -64,16 +63,3 @@ def demonstration(tmp_path_factory):
     yield demo
     if demo.process.poll() is None:
         demo.stop()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A browser."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        pytest.skip("there is no chromium on this machine: apt-get install chromium")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()

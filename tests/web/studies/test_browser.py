@@ -10,24 +10,9 @@ from study_viewing import FOLDER, HOSTILE, half_way, viewer
 
 from rankloop.web.studies.folders import address_of
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'rankloop[test]'"
-)
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.xdist_group("studies"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path"),
-]
+pytestmark = pytest.mark.xdist_group("studies")
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text()
 AA = 4.5
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +28,13 @@ def shown(finished, hostile, tmp_path_factory):
 
 
 @pytest.fixture
-def open_page(browser, shown):
+def open_page(chromium, shown):
     """Open a page of the viewer in a window of its own; nothing it does may trouble the console or other hosts."""
     _, address, _ = shown
     windows, troubles = [], []
 
     def open_at(path, *, width=1200, height=900, dark=False):
-        window = browser.new_context(
+        window = chromium.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             timezone_id="Asia/Tokyo",
