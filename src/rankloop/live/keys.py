@@ -11,6 +11,7 @@ import ipaddress
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
@@ -166,6 +167,7 @@ def _refuse_foreign_pages(headers: Mapping[bytes, bytes]) -> None:
 _LOCAL_HOSTS = frozenset({b"", b"localhost", b"127.0.0.1", b"127.0.0.1:8080", b"localhost:8080"})
 
 
+@lru_cache(maxsize=1_000)
 def _is_local_name(host: str) -> bool:
     """Whether a Host header is an address or a name that nobody can register.
 

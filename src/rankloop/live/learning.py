@@ -22,6 +22,8 @@ from rankloop.live.stores.contract import Snapshot, Store, StoredModel
 log = logging.getLogger("rankloop.learner")
 
 BATCH = 256
+GATHER_SECONDS = 0.01
+"""How long what was closed may gather before it is learned from together, unless somebody waits for it."""
 POLL = 0.05
 """How often a shared log is looked at, in seconds; one's own writes are noticed at once."""
 SNAPSHOT_SECONDS = 1.0
@@ -47,6 +49,7 @@ class Learner:
         self._position = 0
         self._snapshot_at = 0.0
         self._wake = threading.Event()
+        self._hurried = threading.Event()
         self._stopped = False
         self.error: str | None = None
         self._thread = threading.Thread(target=self._run, name="rankloop-learner", daemon=True)
@@ -59,10 +62,15 @@ class Learner:
         """There is something new in the log."""
         self._wake.set()
 
+    def hurry(self) -> None:
+        """Somebody waits for what is in the log to be learned."""
+        self._hurried.set()
+        self._wake.set()
+
     def stop(self) -> None:
         """Keep what was learned, and end."""
         self._stopped = True
-        self._wake.set()
+        self.hurry()
         if self._thread.ident:
             self._thread.join()
 
@@ -77,7 +85,10 @@ class Learner:
 
     def _run(self) -> None:
         while not self._stopped:
-            self._wake.wait(POLL if self._store.shared else 1.0)
+            if self._wake.wait(POLL if self._store.shared else 1.0):
+                # What comes within a moment is looked up together; under load that is most of the work.
+                self._hurried.wait(GATHER_SECONDS)
+            self._hurried.clear()
             self._wake.clear()
             try:
                 self._adopt()

@@ -6,6 +6,7 @@ disk are they acknowledged. So a hundred requests share one sync, and nothing ac
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from rankloop.live.stores.contract import SPANS, Open, Store, Tally, Transaction
 MINUTE = 60_000
 BATCH = 512
 """How many entries share a transaction at most: enough to share a sync, few enough to keep the wait short."""
+GATHER_SECONDS = 0.002
+"""How long the writer lets entries gather when they come faster than one by one."""
 
 
 class Show(NamedTuple):
@@ -94,6 +97,15 @@ def deliver(acknowledged: Acknowledged) -> None:
             future.exception()  # A caller who has left must not make the event loop complain.
 
 
+class _Waiting(NamedTuple):
+    """Entries that wait for a transaction, and who waits for them."""
+
+    entries: Sequence[Entry]
+    future: Any
+    alone: bool
+    """Whether its result is one entry's, and not a list."""
+
+
 class Writer:
     """The one thread that writes to a store's log.
 
@@ -110,7 +122,8 @@ class Writer:
         self._store = store
         self._committed = committed
         self._delivery = delivery
-        self._waiting: queue.SimpleQueue[tuple[Entry, Any] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._under_load = False
         self._thread = threading.Thread(target=self._run, name="rankloop-log", daemon=True)
         self._thread.start()
 
@@ -120,7 +133,13 @@ class Writer:
         Any kind of future will do, as long as `delivery` knows how to reach it.
         """
         future = Future() if future is None else future
-        self._waiting.put((entry, future))
+        self._waiting.put(_Waiting([entry], future, alone=True))
+        return future
+
+    def append_all(self, entries: Sequence[Entry], future: Any = None) -> Any:
+        """The same for several, in one transaction; the future's result is the list of theirs."""
+        future = Future() if future is None else future
+        self._waiting.put(_Waiting(entries, future, alone=False))
         return future
 
     def stop(self) -> None:
@@ -134,11 +153,15 @@ class Writer:
             batch, last = self._next_batch()
             if batch:
                 self._write(batch)
+                self._under_load = not self._waiting.empty()
 
-    def _next_batch(self) -> tuple[list[tuple[Entry, Any]], bool]:
+    def _next_batch(self) -> tuple[list[_Waiting], bool]:
         """Everything that waits, up to a limit; waits for the first."""
-        batch: list[tuple[Entry, Any]] = []
+        batch: list[_Waiting] = []
         item = self._waiting.get()
+        if self._under_load:
+            # More came while the last were written. A moment later there will be several, and they share a commit.
+            time.sleep(GATHER_SECONDS)
         while item is not None:
             batch.append(item)
             if len(batch) >= BATCH:
@@ -149,14 +172,18 @@ class Writer:
                 return batch, False
         return batch, True
 
-    def _write(self, batch: list[tuple[Entry, Any]]) -> None:
+    def _write(self, batch: list[_Waiting]) -> None:
         try:
             with self._store.transaction() as transaction:
-                results = settle(transaction, [entry for entry, _ in batch])
+                results = settle(transaction, [entry for waiting in batch for entry in waiting.entries])
         except Exception as error:
-            self._delivery([(future, None, error) for _, future in batch])
+            self._delivery([(waiting.future, None, error) for waiting in batch])
             return
-        self._delivery([(future, result, None) for (_, future), result in zip(batch, results, strict=True)])
+        told = iter(results)
+        self._delivery([
+            (waiting.future, next(told) if waiting.alone else [next(told) for _ in waiting.entries], None)
+            for waiting in batch
+        ])  # fmt: skip
         self._committed()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.learners import DBGD, PMGD, FixedWeights
 from rankloop.live.settings import LiveLearner
@@ -45,10 +46,18 @@ def plackett_luce(scores: NDArray[np.float32], page: NDArray[np.int64], spread: 
     >>> plackett_luce(np.zeros(3, np.float32), np.array([2, 0]), 1.0)
     -1.79175...
     """
+    return float(_log_probability(scores, page, spread, np.empty(whole_blocks(len(scores)))))
+
+
+@kernel
+def _log_probability(scores, page, spread, scratch):
     z = scores.astype(np.float64) / spread
-    remaining = np.empty(len(page) + 1)
-    log_remaining(z, page, np.empty(whole_blocks(len(z))), remaining)
-    return float(np.sum(z[page] - remaining[:-1]))
+    remaining = np.empty(page.size + 1)
+    log_remaining(z, page, scratch, remaining)
+    total = 0.0
+    for t in range(page.size):
+        total += z[page[t]] - remaining[t]
+    return total
 
 
 def _greedy(scores: NDArray[np.float32], page: NDArray[np.int64]) -> float:

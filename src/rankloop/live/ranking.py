@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import PRECISIONS, Group, Impression
@@ -73,10 +74,6 @@ class Ranking:
                 "candidates: features times weights are beyond what single precision can hold; scale the features, "
                 "or roll the model back",
             )
-        if group == Group.CONTROL:
-            order = np.arange(len(X))
-        else:
-            order = np.argsort(-drawn.scores, kind="stable")
         impression = Impression(
             query=request.query,
             candidates=request.candidates,
@@ -88,10 +85,10 @@ class Ranking:
             group=int(group),
             version=view.version,
             log_probability=drawn.log_probability,
-            displacement=_displacement(drawn.page, order, request.pinned),
+            displacement=_displacement(drawn, request, group),
             greedy=group == Group.LEARNED and view.mode == "frozen",
         )
-        return Ranked(impression, _rest(order, drawn.page) if rest else [])
+        return Ranked(impression, _rest(_order(drawn, group), drawn.page) if rest else [])
 
     def _is_control(self, client: bytes, number: int) -> bool:
         """The same people every time; somebody unknown by the impression's own draw."""
@@ -155,11 +152,21 @@ def _scores(view: View, X: NDArray[np.float32]) -> NDArray[np.float32]:
     return scores
 
 
-def _displacement(page: NDArray[np.int64], order: NDArray[np.int64], pinned: dict[int, int]) -> float:
+def _order(drawn: _Drawn, group: Group) -> NDArray[np.int64]:
+    """All candidates as they would stand without exploration."""
+    if group == Group.CONTROL:
+        return np.arange(len(drawn.scores))
+    return np.argsort(-drawn.scores, kind="stable")
+
+
+def _displacement(drawn: _Drawn, request: Request, group: Group) -> float:
     """Mean |rank shown − rank without exploration| over what was free to move.
 
     Without exploration, what is not pinned follows the policy's own order into the ranks that are not taken.
     """
+    if group != Group.CONTROL and not request.pinned:
+        return float(displacement_of_page(drawn.scores, drawn.page))
+    page, order, pinned = drawn.page, _order(drawn, group), request.pinned
     ranks, shown = np.arange(len(order)), np.arange(len(page))
     if pinned:
         taken = list(pinned.values())
@@ -169,6 +176,19 @@ def _displacement(page: NDArray[np.int64], order: NDArray[np.int64], pinned: dic
     rank = np.empty(len(order) + len(pinned), np.int64)
     rank[order] = ranks
     return float(np.abs(rank[page[shown]] - shown).mean())
+
+
+@kernel
+def displacement_of_page(scores, page):
+    """Mean |rank shown − rank by score| of a page; of equal scores the first candidate stands first."""
+    total = 0
+    for shown in range(page.size):
+        document = page[shown]
+        own, rank = scores[document], 0
+        for other in range(scores.size):
+            rank += scores[other] > own or (scores[other] == own and other < document)
+        total += abs(rank - shown)
+    return total / page.size
 
 
 def _rest(order: NDArray[np.int64], page: Sequence[int] | NDArray[np.int64]) -> list[int]:

@@ -158,8 +158,11 @@ def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -
 
 def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings) -> NDArray[Any]:
     """The features in the precision in which they are kept, and therefore ranked."""
-    with np.errstate(over="ignore"):
-        stored = np.ascontiguousarray(features, dtype=PRECISIONS[settings.precision])
+    if features.dtype == PRECISIONS[settings.precision]:
+        stored = features
+    else:
+        with np.errstate(over="ignore"):
+            stored = np.ascontiguousarray(features, dtype=PRECISIONS[settings.precision])
     # As Python floats: NaN fails both comparisons, and a half-precision infinity is one.
     if not (float(stored.max()) <= LARGEST and float(stored.min()) >= -LARGEST):
         largest = min(LARGEST, float(np.finfo(stored.dtype).max))

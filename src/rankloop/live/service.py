@@ -142,13 +142,13 @@ class Service:
             reason=why,
         )
 
-    async def append(self, *entries: Entry) -> list[Any]:
+    async def append(self, *entries: Entry) -> Any:
         """The entries' acknowledgements, or a StoreError within `PATIENCE`. What is given up on is taken back."""
         loop = asyncio.get_running_loop()
-        futures = [self._writer.append(entry, loop.create_future()) for entry in entries]
+        future = loop.create_future()
+        timer = loop.call_later(PATIENCE, _give_up, future)
         try:
-            async with asyncio.timeout(PATIENCE):
-                return [await future for future in futures]
+            return await self._writer.append_all(entries, future)
         except (TimeoutError, StoreError) as error:
             # It may reach the log all the same (later, or in a commit whose end was not heard of), but nobody will see
             # that page: it must not be learned from.
@@ -158,6 +158,8 @@ class Service:
                 raise
             self._void(unseen)
             raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+        finally:
+            timer.cancel()
 
     def _void(self, unseen: Iterable[tuple[int, int]]) -> None:
         """Ask for pages to be closed without being learned from; those that are not in the log stay out of it."""
@@ -205,6 +207,8 @@ class Service:
         [offset] = await self.append(self._closing(token))
         model = self.registry.by_id(token.model)
         if wait and offset is not None:
+            if self.learner:
+                self.learner.hurry()
             await model.applied(offset)
         return {"closed": offset is not None, "version": model.version}
 
@@ -335,6 +339,11 @@ class Service:
         if not self.store.secrets():
             self.store.add_secret(randomness.token_bytes(SECRET_BYTES), now())
         return Signer(self.store.secrets())
+
+
+def _give_up(future: "asyncio.Future[Any]") -> None:
+    if not future.done():
+        future.set_exception(TimeoutError())
 
 
 def _show(model: LiveModel, impression: Impression, number: int, at: int, client: bytes) -> Show:

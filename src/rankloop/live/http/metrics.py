@@ -23,13 +23,17 @@ class Metrics:
             "rankloop_request_seconds", "Time to answer, by endpoint", ["endpoint"],
             buckets=BUCKETS, registry=self.registry,
         )  # fmt: skip
+        self._timers: dict[str, Histogram] = {}
         self.answers: dict[tuple[str, int], int] = {}
         self.recent = Recent()
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
         """Note one answer."""
         self.answers[endpoint, status] = self.answers.get((endpoint, status), 0) + 1
-        self.latency.labels(endpoint).observe(seconds)
+        timer = self._timers.get(endpoint)
+        if timer is None:
+            timer = self._timers[endpoint] = self.latency.labels(endpoint)
+        timer.observe(seconds)
         self.recent.note(endpoint, status, seconds)
 
     def exposition(self) -> bytes:
