@@ -368,8 +368,9 @@ class _Checkpointer:
             if self._stopped:
                 return
             with suppress(sqlite3.Error):
-                # First beside the writer, which copies nearly everything; then the little that came since, with the
-                # writer held, so that its next commit can begin the file anew.
+                # First beside the writer, which copies nearly everything; again, for what came meanwhile; then the
+                # little that is left, with the writer held, so that its next commit can begin the file anew.
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
                 with self._store._lock:
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

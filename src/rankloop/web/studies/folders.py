@@ -54,7 +54,7 @@ def address_of(place: str) -> str:
     """A path as one word of an address; what that loses is made up for by a few digits of its hash.
 
     >>> address_of("rq2"), address_of("Mine & yours/rq2")
-    ('rq2', 'mine-yours-rq2-ed9e12')
+    ('rq2', 'mine-yours-rq2-cf927e')
     """
     word = re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
     if word == place:
