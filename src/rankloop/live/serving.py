@@ -1,6 +1,7 @@
 """`rankloop serve`: open the store, refuse what is not safe, and answer."""
 
 import errno
+import gc
 import ipaddress
 import socket
 import sys
@@ -20,6 +21,8 @@ from rankloop.live.stores import open_store
 from rankloop.terminal import err
 
 SWITCH_SECONDS = 0.0005
+FREEZE_AFTER = 10
+"""Seconds, or a few more: by then somebody has asked for a page, and what that needs is loaded."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than the proxies and clients in front of it usually keep theirs: who hangs up first never loses a request."""
 
@@ -52,13 +55,24 @@ def serve(
     app = create_app(Service(store, limits=limits, learn=learn), keys)
     extend(app)
     err.print(f"rankloop serves {store!r} on {url_of(listening, host)}")
-    # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
-    sys.setswitchinterval(SWITCH_SECONDS)
+    _keep_pauses_short(app.service)
     config = uvicorn.Config(
         app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,
         timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _keep_pauses_short(service: Service) -> None:
+    """Two settings of the interpreter without which some pages wait a tenth of a second."""
+    # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    # Compiled code brings a million objects that live as long as the process. The garbage collector need not look at
+    # them again and again: what there is now is kept out of its sight, and what the first pages load a little later.
+    gc.collect()
+    gc.freeze()
+    looks = iter(range(FREEZE_AFTER))
+    service.refreshers.append(lambda: gc.freeze() if next(looks, None) == FREEZE_AFTER - 1 else None)
 
 
 def listen(host: str, port: int) -> socket.socket:
