@@ -19,7 +19,7 @@ from rankloop.live.stores.contract import SPANS, Open, Store, Tally, Transaction
 MINUTE = 60_000
 BATCH = 512
 """How many entries share a transaction at most: enough to share a sync, few enough to keep the wait short."""
-GATHER_SECONDS = 0.002
+GATHER_SECONDS = 0.0015
 """How long the writer lets entries gather when they come faster than one by one."""
 
 
