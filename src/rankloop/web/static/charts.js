@@ -105,11 +105,13 @@
   let waiting;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redraw, 150); });
 
-  // Times come as UTC and are shown in the viewer's zone.
+  // Times come as UTC and are shown in the viewer's zone. One formatter for all: making one takes milliseconds.
+  const part = "numeric";
+  const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
   function times(root) {
     root.querySelectorAll("time[datetime]:not([data-local])").forEach((one) => {
       const at = new Date(one.getAttribute("datetime"));
-      if (!isNaN(at)) { one.textContent = at.toLocaleString(); one.dataset.local = "yes"; }
+      if (!isNaN(at)) { one.textContent = local.format(at); one.dataset.local = "yes"; }
     });
   }
   document.addEventListener("DOMContentLoaded", () => times(document));
