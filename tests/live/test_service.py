@@ -407,6 +407,16 @@ def test_a_page_given_up_on_right_before_the_end_is_voided_all_the_same(path, mo
     assert told(story()) == ("void", 0)
 
 
+def test_nothing_to_write_is_no_transaction(path, monkeypatch):
+    async def story():
+        async with running(path, model(), learn=False) as service:
+            written = []
+            monkeypatch.setattr(service._writer, "append_all", lambda *given: written.append(given))
+            return await service.append(), await service._close_due(service.registry.get("m")), written
+
+    assert told(story()) == ([], None, [])
+
+
 def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_than_they_should(path, monkeypatch):
     monkeypatch.setattr(service, "PATIENCE", 0.1)
     asked, answer = [], threading.Event()

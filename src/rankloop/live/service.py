@@ -144,6 +144,8 @@ class Service:
 
     async def append(self, *entries: Entry) -> Any:
         """The entries' acknowledgements, or a StoreError within `PATIENCE`. What is given up on is taken back."""
+        if not entries:
+            return []
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         timer = loop.call_later(PATIENCE, _give_up, future)

@@ -67,7 +67,7 @@ def _keep_pauses_short(service: Service) -> None:
     """Two settings of the interpreter without which some pages wait a tenth of a second."""
     # The learner and the writer hold the interpreter for moments; a page should not wait for the default 5 ms.
     sys.setswitchinterval(SWITCH_SECONDS)
-    # Compiled code brings a million objects that live as long as the process. The garbage collector need not look at
+    # Compiled code brings some 160,000 objects that live as long as the process. The garbage collector need not look at
     # them again and again: what there is now is kept out of its sight, and what the first pages load a little later.
     gc.collect()
     gc.freeze()
