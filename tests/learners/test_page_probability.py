@@ -1,6 +1,5 @@
 """How likely a page of compared rankers was: the product over ranks, held against all assignments and all pages."""
 
-import itertools
 import math
 
 import numpy as np
@@ -23,19 +22,6 @@ def ranks_on(rankings, page) -> np.ndarray:
 
 def keys_of(rankings) -> np.ndarray:
     return -np.array([np.argsort(order) for order in rankings])
-
-
-def drafted_probability(rankings, page) -> float:
-    """Every outcome of every coin, played out: the share of those that end with this page."""
-    rounds = -(-len(page) // 2)
-    hits = 0
-    for coins in itertools.product((0, 1), repeat=rounds):
-        drawn: list[int] = []
-        for t in range(len(page)):
-            team = coins[t // 2] if t % 2 == 0 else 1 - coins[t // 2]
-            drawn.append(next(d for d in rankings[team] if d not in drawn))
-        hits += drawn == list(page)
-    return hits / 2**rounds
 
 
 @st.composite
@@ -73,7 +59,7 @@ def test_a_drafted_page_is_as_likely_as_the_coins_that_lead_to_it(comparison):
     total = 0.0
     for page in literal.all_pages(len(rankings[0]), size):
         told = math.exp(drafted_log_probability(keys_of(rankings), np.array(page)))
-        assert told == pytest.approx(drafted_probability(rankings, page), rel=1e-12, abs=0)
+        assert told == pytest.approx(literal.drafted_probability(rankings, page), rel=1e-12, abs=0)
         total += told
     assert total == pytest.approx(1.0, rel=1e-12)
 
@@ -101,7 +87,7 @@ def test_the_methods_tell_the_probability_of_the_page_they_have_just_drawn(learn
         rankings = [ranking(before), *(ranking(before + learner.delta * u) for u in U)]
         literally = literal.multileaved_probability
         if getattr(learner, "interleaving", "") == "team-draft":
-            literally = drafted_probability
+            literally = literal.drafted_probability
         assert told == pytest.approx(math.log(literally(rankings, list(page))), rel=1e-12)
         ranker.learn(page, clicks=[0, 1, 0, 1])
 

@@ -17,17 +17,10 @@ STORES = ["sqlite", "postgres"]
 def postgres_server():
     """A `PostgresServer`, one per worker; a test that stopped it finds it running again the next time."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'rankloop[postgres]'")
-    from postgres_server import PostgresServer, find_binaries
+    from postgres_server import postgres
 
-    binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server: neither initdb on the path nor /usr/lib/postgresql/*/bin")
-    server = PostgresServer(binaries)
-    try:
-        server.start()
+    with postgres() as server:
         yield server
-    finally:
-        server.remove()
 
 
 @pytest.fixture

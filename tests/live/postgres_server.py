@@ -8,11 +8,14 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+import pytest
 
 USER = "rankloop"
 PASSWORD = "geheim/wort:nicht@verraten"
@@ -25,6 +28,20 @@ def find_binaries() -> Path | None:
     folders = [Path(found).resolve().parent for found in [shutil.which("initdb")] if found]
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: folder.parent.name, reverse=True)
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
+
+
+@contextmanager
+def postgres() -> Iterator["PostgresServer"]:
+    """A server that runs, for a while; the test is skipped where there is none."""
+    binaries = find_binaries()
+    if binaries is None:
+        pytest.skip("no PostgreSQL server: neither initdb on the path nor /usr/lib/postgresql/*/bin")
+    server = PostgresServer(binaries)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
 
 
 class PostgresServer:

@@ -99,19 +99,6 @@ def best_order(weights, documents) -> list[int]:
     return np.argsort(-(documents.astype(np.float64) @ weights), kind="stable").tolist()
 
 
-def drafted_probability(rankings, page) -> float:
-    """Every outcome of every coin, played out: the share of those that end with this page."""
-    rounds = -(-len(page) // 2)
-    hits = 0
-    for coins in itertools.product((0, 1), repeat=rounds):
-        drawn: list[int] = []
-        for t in range(len(page)):
-            team = coins[t // 2] if t % 2 == 0 else 1 - coins[t // 2]
-            drawn.append(next(d for d in rankings[team] if d not in drawn))
-        hits += drawn == list(page)
-    return hits / 2**rounds
-
-
 @pytest.mark.parametrize("pinned", [{}, {4: 1}], ids=["free", "pinned"])
 @pytest.mark.parametrize("learner", COMPARING, ids=str)
 def test_a_page_of_compared_rankers_is_logged_with_its_probability_given_their_rankings(learner, pinned):
@@ -124,7 +111,7 @@ def test_a_page_of_compared_rankers_is_logged_with_its_probability_given_their_r
         drawn = [free.index(d) for d in page.page if d not in pinned]
         literally = literal.multileaved_probability
         if getattr(learner, "interleaving", "") == "team-draft":
-            literally = drafted_probability
+            literally = literal.drafted_probability
         assert page.log_probability == pytest.approx(math.log(literally(rankings, drawn)), rel=1e-9)
 
 

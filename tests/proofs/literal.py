@@ -225,3 +225,16 @@ def ndcg(page_grades: Sequence[int], candidate_grades: Sequence[int], k: int = 1
 def exactly(value) -> Decimal:
     """A binary number as the decimal that it is."""
     return value if isinstance(value, Decimal) else Decimal(float(value))
+
+
+def drafted_probability(rankings, page) -> float:
+    """Every outcome of every coin, played out: the share of those that end with this page."""
+    rounds = -(-len(page) // 2)
+    hits = 0
+    for coins in itertools.product((0, 1), repeat=rounds):
+        drawn: list[int] = []
+        for t in range(len(page)):
+            team = coins[t // 2] if t % 2 == 0 else 1 - coins[t // 2]
+            drawn.append(next(d for d in rankings[team] if d not in drawn))
+        hits += drawn == list(page)
+    return hits / 2**rounds

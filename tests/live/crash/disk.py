@@ -172,10 +172,10 @@ def main() -> None:
     import uvicorn
 
     from rankloop.cli import main as rankloop
-    from rankloop.live.stores import sqlite
+    from rankloop.live.stores import sqlite_checkpoints
 
     disk = Watched(Path(sys.argv[1]))
-    sqlite.CHECKPOINT_BYTES = CHECKPOINT_BYTES
+    sqlite_checkpoints.CHECKPOINT_BYTES = CHECKPOINT_BYTES
     configured = uvicorn.Config
     uvicorn.Config = lambda app, **options: configured(disk.answers_of(app), **options)  # type: ignore
     rankloop(sys.argv[2:])

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rankloop.live.log import Show, settle
-from rankloop.live.stores import open_store, sqlite
+from rankloop.live.stores import open_store, sqlite_checkpoints
 
 from .traffic import PATIENCE
 
@@ -22,13 +22,13 @@ def show_one_at_a_time(store, numbers):
 
 @pytest.fixture(autouse=True)
 def _early_checkpoints(monkeypatch):
-    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", LIMIT)
+    monkeypatch.setattr(sqlite_checkpoints, "CHECKPOINT_BYTES", LIMIT)
 
 
 def test_small_commits_are_counted_with_the_pages_they_write(tmp_path):
     store = open_store(tmp_path / "log.db", serving=True)
     before = (tmp_path / "log.db").stat().st_size
-    show_one_at_a_time(store, range(LIMIT // sqlite.COMMIT_BYTES + 2))
+    show_one_at_a_time(store, range(LIMIT // sqlite_checkpoints.COMMIT_BYTES + 2))
     # A checkpoint moves them into the database.
     wait_until(lambda: (tmp_path / "log.db").stat().st_size > before)
     store.close()
@@ -36,7 +36,7 @@ def test_small_commits_are_counted_with_the_pages_they_write(tmp_path):
 
 def test_what_a_killed_process_left_in_the_write_ahead_log_is_moved_soon_by_the_next(tmp_path, monkeypatch):
     with monkeypatch.context() as first_life:
-        first_life.setattr(sqlite, "CHECKPOINT_BYTES", 100 * LIMIT)
+        first_life.setattr(sqlite_checkpoints, "CHECKPOINT_BYTES", 100 * LIMIT)
         store = open_store(tmp_path / "log.db", serving=True)
         show_one_at_a_time(store, range(60))
         # The files as a kill leaves them.

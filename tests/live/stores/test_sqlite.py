@@ -13,7 +13,7 @@ import pytest
 
 from rankloop.live.errors import StoreError
 from rankloop.live.log import Show, Writer, settle
-from rankloop.live.stores import open_store, sqlite
+from rankloop.live.stores import open_store, sqlite, sqlite_checkpoints
 
 BODY = os.urandom(60_000)
 
@@ -227,7 +227,7 @@ def test_commits_wait_for_the_disk(store):
 
 
 def test_checkpoints_beside_the_writer_keep_the_write_ahead_log_small(path, monkeypatch):
-    monkeypatch.setattr(sqlite, "CHECKPOINT_BYTES", 1 << 20)
+    monkeypatch.setattr(sqlite_checkpoints, "CHECKPOINT_BYTES", 1 << 20)
     store = open_store(path, serving=True)
     for batch in range(60):
         settled(store, *shows(range(10 * batch, 10 * batch + 10)))

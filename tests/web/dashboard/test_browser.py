@@ -278,30 +278,25 @@ def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
 
 def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pictures):
     pytest.importorskip("psycopg", reason="psycopg is not installed")
-    from ...live.postgres_server import PostgresServer, find_binaries
+    from ...live.postgres_server import postgres
 
-    binaries = find_binaries()
-    if binaries is None:
-        pytest.skip("no PostgreSQL server: neither initdb on the path nor /usr/lib/postgresql/*/bin")
-    server = PostgresServer(binaries)
-    try:
+    with (
+        postgres() as server,
+        running(server.new_database(), prepare=lambda store: make_past(store, shop(), 3, 4)) as service,
+    ):
+        page = visit(f"{service.url}/models/shop")
+        store = page.locator("#states li", has_text="Store")
+        expect(store).to_contain_text("works")
+        server.stop()
+        expect(store).to_contain_text("stopped")
+        expect(store).to_contain_text("Pages go out in the incoming order")
+        expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("12")
+        page.screenshot(path=pictures / "store.png")
+        assert rank(service)["group"] == "fallback"
+        page.goto(service.url)
+        expect(page.locator("#states li", has_text="Store")).to_contain_text("stopped")
         server.start()
-        with running(server.new_database(), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
-            page = visit(f"{service.url}/models/shop")
-            store = page.locator("#states li", has_text="Store")
-            expect(store).to_contain_text("works")
-            server.stop()
-            expect(store).to_contain_text("stopped")
-            expect(store).to_contain_text("Pages go out in the incoming order")
-            expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("12")
-            page.screenshot(path=pictures / "store.png")
-            assert rank(service)["group"] == "fallback"
-            page.goto(service.url)
-            expect(page.locator("#states li", has_text="Store")).to_contain_text("stopped")
-            server.start()
-            expect(page.locator("#states li", has_text="Store")).to_contain_text("works")
-    finally:
-        server.remove()
+        expect(page.locator("#states li", has_text="Store")).to_contain_text("works")
 
 
 def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):

@@ -19,13 +19,11 @@ from rankloop.live.events import Event, Kind
 from rankloop.live.stores.contract import ApiKey, Open, Secret, Snapshot, StoredModel, Tally, key_columns
 from rankloop.live.stores.file_lease import FileLease
 from rankloop.live.stores.migrations import missing_migrations
+from rankloop.live.stores.sqlite_checkpoints import Checkpointer
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 
 PAGE_BYTES = 8192
 WAIT_MS = 5_000
-CHECKPOINT_BYTES = 16 << 20
-COMMIT_BYTES = 3 * PAGE_BYTES
-"""What a commit writes beside its events, at least: pages of the tables and indexes are written whole."""
 
 EVENT = "position, model, kind, number, at, client, body"
 OPEN = "model, number, shown, at, grp, displacement, clicks"
@@ -46,7 +44,11 @@ class SQLiteStore:
         with translated(self.path):
             self._write = self._connect()
             self._prepare()
-        self._checkpointer = _Checkpointer(self) if background_checkpoints else None
+        self._checkpointer = self._checkpoints() if background_checkpoints else None
+
+    def _checkpoints(self) -> Checkpointer:
+        self._write.execute("PRAGMA wal_autocheckpoint = 0")
+        return Checkpointer(self.path.with_name(f"{self.path.name}-wal"), self._connect, self._lock)
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
@@ -114,7 +116,7 @@ class SQLiteStore:
             held = SQLiteTransaction(connection)
             yield held
         if self._checkpointer:
-            self._checkpointer.consider(held.written + COMMIT_BYTES)
+            self._checkpointer.consider(held.written)
 
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with translated(self.path):
@@ -332,48 +334,6 @@ class SQLiteStore:
             for connection, reading in list(self._connections.items()):
                 with reading, suppress(sqlite3.Error):
                     connection.close()
-
-
-class _Checkpointer:
-    """Moves what was committed from the write-ahead log into the database, beside the writer."""
-
-    def __init__(self, store: SQLiteStore) -> None:
-        self._store = store
-        # What an earlier process left there, killed before it could tidy up, counts as written now.
-        left = store.path.with_name(f"{store.path.name}-wal")
-        self._written = left.stat().st_size if left.exists() else 0
-        store._write.execute("PRAGMA wal_autocheckpoint = 0")
-        self._wanted = threading.Event()
-        self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="rankloop-checkpoint", daemon=True)
-        self._thread.start()
-
-    def consider(self, written: int) -> None:
-        """Called after each commit, with the bytes it wrote: is it time? (The file's size hides it: it is reused.)"""
-        self._written += written
-        if self._written > CHECKPOINT_BYTES:
-            self._written = 0
-            self._wanted.set()
-
-    def stop(self) -> None:
-        self._stopped = True
-        self._wanted.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        connection = self._store._connect()
-        while True:
-            self._wanted.wait()
-            self._wanted.clear()
-            if self._stopped:
-                return
-            with suppress(sqlite3.Error):
-                # First beside the writer, which copies nearly everything; again, for what came meanwhile; then the
-                # little that is left, with the writer held, so that its next commit can begin the file anew.
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                with self._store._lock:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
