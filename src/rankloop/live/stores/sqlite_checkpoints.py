@@ -1,5 +1,5 @@
-"""Checkpoints beside the writer: what was committed moves from the write-ahead log into the database, in a thread of its
-own, so that no commit waits for megabytes of copying."""
+"""Checkpoints beside the writer: what was committed moves from the write-ahead log into the database, in a thread of
+its own, so that no commit waits for megabytes of copying."""
 
 import sqlite3
 import threading
