@@ -20,6 +20,10 @@ os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
 SHARED = Path(__file__).parents[1] / "shared" / "data"
 
 
+def pytest_addoption(parser):
+    parser.addoption("--write-digests", action="store_true", help="take the digests of tests/live/test_same_bits.py anew")
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder of real collections beside the project."""
