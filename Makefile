@@ -51,7 +51,7 @@ bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in on
 	@$(BIN)/rankloop bench --out docs/benchmarks.md
 
 bench-live: $(VENV)/.installed-dev components  ## the live service under load, on a log that grows, and for ten minutes
-	@$(BIN)/python -m rankloop.live.bench --out docs/live-benchmarks.md
+	@$(BIN)/python -m benchmarks.live --out docs/live-benchmarks.md
 
 demo: $(VENV)/.installed           ## a search that learns while you click
 	@$(BIN)/rankloop demo

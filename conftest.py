@@ -21,7 +21,7 @@ SHARED = Path(__file__).parents[1] / "shared" / "data"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--write-digests", action="store_true", help="take the digests of tests/live/test_same_bits.py anew")
+    parser.addoption("--write-digests", action="store_true", help="take the digests of runs and folds anew")
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rankloop as rl
+from rankloop.cli.exports import main_qrels, main_ranker, main_run
 from rankloop.errors import DataError, SettingsError
 from rankloop.evaluation import ndcg_per_query
-from rankloop.interchange import Ranker, load_ranker, main_qrels, main_ranker, main_run, save_ranker, write_qrels
+from rankloop.interchange import Ranker, load_ranker, save_ranker, write_qrels
 from rankloop.interchange import write_run as write_run_file
 from rankloop.interchange.trec import strictly_decreasing
 from rankloop.metrics import discounts

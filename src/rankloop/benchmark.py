@@ -21,13 +21,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from rankloop.cli.terminal import progress_in_steps
 from rankloop.data import read
 from rankloop.data.collection import Collection, Split
 from rankloop.kernels.draws import QUERIES, stream_key, uniform
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank
 from rankloop.run import this_machine
 from rankloop.simulation import simulate
-from rankloop.terminal import progress_in_steps
 from rankloop.users import noisy
 
 # Impressions per second of the ROLTR authors' published code, measured on machines of the same kind.

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.live.__main__ import page
+from benchmarks.live.generator import Load
+from benchmarks.live.scenarios import grow, measure, serving
 from serving import free_port
 
-from rankloop.live.bench.__main__ import page
-from rankloop.live.bench.generator import Load
-from rankloop.live.bench.scenarios import grow, measure, serving
 from rankloop.live.events import Kind
 from rankloop.live.stores import opened
 

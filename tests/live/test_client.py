@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import rankloop as rl
+from rankloop.client import AsyncClient, Client, ServiceError
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.live.client import AsyncClient, Client, ServiceError
 from rankloop.live.errors import RequestError
 
 from .serving import Serving

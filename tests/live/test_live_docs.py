@@ -15,8 +15,8 @@ import httpx
 import msgspec
 import pytest
 
+from rankloop.client import Client
 from rankloop.interchange import EXPORT_FORMATS
-from rankloop.live.client import Client
 from rankloop.live.errors import RequestError
 from rankloop.live.fold import FATES
 from rankloop.live.http import answers

@@ -9,12 +9,12 @@ from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, ROLTR
 from rankloop.live.events import Kind
 from rankloop.live.learning import settings_of
-from rankloop.live.replay import Replay, open_log, other_settings, replay
-from rankloop.live.replay.replaying import LIVE_THEN, REPLAYED, Options
 from rankloop.live.settings import Guards, IncomingOrder
 from rankloop.live.stores import open_store
-from rankloop.live.upkeep.access import at_one_moment
-from rankloop.live.upkeep.exported import write_export
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import write_export
+from rankloop.logs.replay import Replay, open_log, other_settings, replay
+from rankloop.logs.replay.replaying import LIVE_THEN, REPLAYED, Options
 from rankloop.offpolicy import PlackettLuce, position_probabilities
 
 FREE = Guards(influence_window=0)

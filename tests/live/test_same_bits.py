@@ -57,7 +57,7 @@ def digest_of_fold(learner) -> str:
 
 
 def this_kind_of_machine() -> dict[str, str]:
-    features = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")))
+    features = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
     versions = {name: metadata.version(name) for name in ("numpy", "numba", "llvmlite")}
     return {"processor": features.split(":")[1].strip(), "python": platform.python_version(), **versions}
 

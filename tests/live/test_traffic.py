@@ -7,8 +7,8 @@ import pytest
 
 import rankloop as rl
 from rankloop.cli import main
+from rankloop.client import Client, ServiceError
 from rankloop.errors import SettingsError
-from rankloop.live.client import Client, ServiceError
 from rankloop.live.errors import RequestError
 from rankloop.live.keys import create_key
 from rankloop.live.stores import open_store

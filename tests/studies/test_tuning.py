@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import rankloop as rl
+from rankloop.cli.tuning import main
 from rankloop.errors import RankloopError
 from rankloop.studies.specification import Source, cells, load_study, parse
-from rankloop.studies.tuning import LEARNING_RATES, Candidate, TuningResult, as_study, main, search, tune
+from rankloop.studies.tuning import LEARNING_RATES, Candidate, TuningResult, as_study, search, tune
 
 TINY = rl.load("tiny")
 SEARCH = {"learning_rate": [1e-6, 0.01], "reward": ["naive-", "ips+-"]}

@@ -42,7 +42,7 @@ def keys_create(
     json: Json = False,
 ) -> None:
     """Make a key. It is printed once; the store keeps only its hash."""
-    from rankloop.live.key_commands import main_create
+    from rankloop.cli.keys import main_create
 
     main_create(store, name, scope, json=json)
 
@@ -50,7 +50,7 @@ def keys_create(
 @keys_app.command("list")
 def keys_list(store: Store = STORE, json: Json = False) -> None:
     """All keys, and what they may do."""
-    from rankloop.live.key_commands import main_list
+    from rankloop.cli.keys import main_list
 
     main_list(store, json=json)
 
@@ -62,7 +62,7 @@ def keys_rotate(
     json: Json = False,
 ) -> None:
     """Replace a key; the old one stops working at once."""
-    from rankloop.live.key_commands import main_rotate
+    from rankloop.cli.keys import main_rotate
 
     main_rotate(store, name, json=json)
 
@@ -72,7 +72,7 @@ def keys_revoke(
     name: Annotated[str, typer.Argument(help="The key to refuse from now on.")], store: Store = STORE
 ) -> None:
     """No longer accept a key."""
-    from rankloop.live.key_commands import main_revoke
+    from rankloop.cli.keys import main_revoke
 
     main_revoke(store, name)
 
@@ -83,6 +83,6 @@ def keys_rotate_secret(
     drop_after: Annotated[float, typer.Option(help="Days after which a replaced secret is forgotten.")] = 30.0,
 ) -> None:
     """Sign impression ids with a new secret; those signed before stay valid until theirs is forgotten."""
-    from rankloop.live.key_commands import main_rotate_secret
+    from rankloop.cli.keys import main_rotate_secret
 
     main_rotate_secret(store, drop_after)

@@ -31,7 +31,7 @@ def log_export(
 
     The file is as secret as the log: it holds keys' hashes and the secrets that sign impression ids.
     """
-    from rankloop.live.upkeep.commands import main_export
+    from rankloop.cli.logs import main_export
 
     main_export(store, file, form=form, model=model, json=json)
 
@@ -41,7 +41,7 @@ def log_import(
     file: Annotated[Path, typer.Argument(help="What export wrote.")], store: NewStore, json: Json = False
 ) -> None:
     """Put an exported log into an empty store of either kind, all or nothing."""
-    from rankloop.live.upkeep.commands import main_import
+    from rankloop.cli.logs import main_import
 
     main_import(file, store, json=json)
 
@@ -50,7 +50,7 @@ def log_import(
 def log_verify(store: Store, json: Json = False) -> None:
     """Check every event, fold the log again and compare with every snapshot, bit by bit; exit code 1 if something is
     wrong."""
-    from rankloop.live.upkeep.commands import main_verify
+    from rankloop.cli.logs import main_verify
 
     raise typer.Exit(main_verify(store, json=json))
 
@@ -62,7 +62,7 @@ def log_compact(
     json: Json = False,
 ) -> None:
     """Delete old events and snapshots. What models have learned stays, and so do the counts on the dashboard."""
-    from rankloop.live.upkeep.commands import main_compact
+    from rankloop.cli.logs import main_compact
 
     main_compact(store, keep_days, json=json)
 
@@ -72,7 +72,7 @@ def log_backup(
     store: Store, file: Annotated[Path, typer.Argument(help="The file to write.")], json: Json = False
 ) -> None:
     """Put a copy of one moment aside while the service runs: a SQLite file, or an export of a PostgreSQL log."""
-    from rankloop.live.upkeep.commands import main_backup
+    from rankloop.cli.logs import main_backup
 
     main_backup(store, file, json=json)
 
@@ -82,7 +82,7 @@ def log_restore(
     file: Annotated[Path, typer.Argument(help="What backup wrote.")], store: NewStore, json: Json = False
 ) -> None:
     """Make a new log from a backup; one that is there is never overwritten."""
-    from rankloop.live.upkeep.commands import main_restore
+    from rankloop.cli.logs import main_restore
 
     main_restore(file, store, json=json)
 
@@ -94,7 +94,7 @@ def log_erase(
     json: Json = False,
 ) -> None:
     """Erase one person's impressions and clicks. Weights stay until a refold."""
-    from rankloop.live.upkeep.commands import main_erase
+    from rankloop.cli.logs import main_erase
 
     main_erase(store, client, json=json)
 
@@ -104,7 +104,7 @@ def log_refold(
     store: Store, model: Annotated[str, typer.Option(help="The model to compute anew.")], json: Json = False
 ) -> None:
     """Compute a model's weights anew from what is left in the log; a service that is learning goes on from them."""
-    from rankloop.live.upkeep.commands import main_refold
+    from rankloop.cli.logs import main_refold
 
     main_refold(store, model, json=json)
 
@@ -140,8 +140,8 @@ def replay(
 
     Nobody is exposed to it. Example: [bold]rankloop replay shop.db --learner PDGD --set learning_rate=0.03[/bold].
     """
-    from rankloop.live.replay.command import main
-    from rankloop.live.replay.replaying import Options
+    from rankloop.cli.replay import main
+    from rankloop.logs.replay.replaying import Options
 
     options = Options(
         model=model, learner=learner, changes=tuple(set_ or ()), begin=begin, evaluate=evaluate, at_most=at_most,

@@ -48,7 +48,7 @@ def run(
 
     Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
     """
-    from rankloop.studies import command
+    from rankloop.cli import studies as command
 
     raise typer.Exit(
         command.run(
@@ -63,7 +63,7 @@ def results(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")], json: Json = False
 ) -> None:
     """Print what a results folder holds."""
-    from rankloop.studies import command
+    from rankloop.cli import studies as command
 
     command.results(folder, json)
 
@@ -117,11 +117,12 @@ def tune(
 
     Example: [bold]rankloop tune ROLTR --set learning_rate=0.003,0.01,0.03 --out tuned.toml[/bold].
     """
+    from rankloop.cli.tuning import main as main_tune
     from rankloop.settings import require_choice
     from rankloop.studies import tuning
 
     require_choice("tune", "objective", objective, ("online", "offline", "speed"))
-    tuning.main(
+    main_tune(
         learner, data=data, scale=scale, fold=fold, user=user, search=set_ or (),
         objective=cast(tuning.Objective, objective), impressions=impressions, repeats=repeats, seed=seed,
         workers=workers, out=out, json=json,
@@ -144,9 +145,9 @@ def export_ranker(
     seed: Annotated[int | None, typer.Option(help="In a results folder: this seed.")] = None,
 ) -> None:
     """A learned ranker as JSON: weights, features, and how it was learned."""
-    from rankloop import interchange
+    from rankloop.cli import exports
 
-    interchange.main_ranker(source, out=out, grid=grid, collection=collection, user=user, label=label, seed=seed)
+    exports.main_ranker(source, out=out, grid=grid, collection=collection, user=user, label=label, seed=seed)
 
 
 @export_app.command("run")
@@ -161,9 +162,9 @@ def export_run(
     depth: Annotated[int | None, typer.Option(help="Only so many documents per query.")] = None,
 ) -> None:
     """A TREC run: the ranker's ranking of a split, for trec_eval or ir-measures."""
-    from rankloop import interchange
+    from rankloop.cli import exports
 
-    interchange.main_run(ranker, data=data, fold=fold, scale=scale, split=split, out=out, tag=tag, depth=depth)
+    exports.main_run(ranker, data=data, fold=fold, scale=scale, split=split, out=out, tag=tag, depth=depth)
 
 
 @export_app.command("qrels")
@@ -176,16 +177,16 @@ def export_qrels(
     exponential: Annotated[bool, typer.Option(help="Write 2^grade − 1 instead of the grade.")] = False,
 ) -> None:
     """TREC qrels: the grades of a split."""
-    from rankloop import interchange
+    from rankloop.cli import exports
 
-    interchange.main_qrels(data=data, fold=fold, scale=scale, split=split, out=out, exponential=exponential)
+    exports.main_qrels(data=data, fold=fold, scale=scale, split=split, out=out, exponential=exponential)
 
 
 @study_app.command("list")
 def study_list(json: Json = False) -> None:
     """The studies that come with rankloop."""
+    from rankloop.cli.terminal import print_json, print_table, table
     from rankloop.studies.specification import cells, load_study, names
-    from rankloop.terminal import print_json, print_table, table
 
     if json:
         print_json([{"name": name, "question": load_study(name).question} for name in names()])
@@ -213,7 +214,7 @@ def study_show(name: Annotated[str, typer.Argument(help="A study by name, or a .
 @study_app.command("new")
 def study_new(path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.")]) -> None:
     """Write a small study to start from."""
-    from rankloop.studies import command
+    from rankloop.cli import studies as command
 
     command.new_study(path)
     typer.echo(f"wrote {path}; run it with: rankloop run {path}")
@@ -222,8 +223,8 @@ def study_new(path: Annotated[Path, typer.Argument(help="The file to write, endi
 @data_app.command("list")
 def data_list(json: Json = False) -> None:
     """What can be loaded: synthetic worlds, what you imported, and the published sets with their ids."""
+    from rankloop.cli.terminal import print_json, show_collections
     from rankloop.data import listing
-    from rankloop.terminal import print_json, show_collections
 
     found = listing()
     if json:
@@ -247,8 +248,8 @@ def data_add(
 
     Example: [bold]rankloop data add mq2008 ~/letor/MQ2008[/bold], then [bold]rankloop run --data mq2008[/bold].
     """
+    from rankloop.cli.terminal import print_json, progress_in_bytes, show_report
     from rankloop.data import add
-    from rankloop.terminal import print_json, progress_in_bytes, show_report
 
     with progress_in_bytes(f"importing {name}") as update:
         report = add(name, path, normalise=normalise, zero_based=zero_based, progress=update)
@@ -266,8 +267,8 @@ def data_info(
     json: Json = False,
 ) -> None:
     """Shapes, grades, documents per query, where it came from, and how it differs from what was published."""
+    from rankloop.cli.terminal import print_json, show_report, working
     from rankloop.data import info
-    from rankloop.terminal import print_json, show_report, working
 
     with working(f"opening {name}"):
         report = info(name, fold=fold, scale=scale)
@@ -283,8 +284,8 @@ def data_remove(
     json: Json = False,
 ) -> None:
     """Remove an import or a synthetic world from the data folder; the source files are not touched."""
+    from rankloop.cli.terminal import print_json, size
     from rankloop.data import remove
-    from rankloop.terminal import print_json, size
 
     removed = remove(name)
     if json:
@@ -302,8 +303,8 @@ def data_make(
     json: Json = False,
 ) -> None:
     """Make a synthetic world now (loading one makes it on first use)."""
+    from rankloop.cli.terminal import print_json, show_report, working
     from rankloop.data import make
-    from rankloop.terminal import print_json, show_report, working
 
     with working(f"making {name} at scale {scale:g}"):
         report = make(name, fold=fold, scale=scale)
@@ -321,7 +322,7 @@ def bench(
 ) -> None:
     """Measure speed and memory as ratios in one run: against reading memory, NumPy and scikit-learn."""
     from rankloop import benchmark
-    from rankloop.terminal import print_json, show_benchmark
+    from rankloop.cli.terminal import print_json, show_benchmark
 
     if out is not None:
         out.open("a").close()  # better to fail now than after all the measuring

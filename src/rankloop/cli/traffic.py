@@ -40,7 +40,7 @@ def simulate_traffic(
     With a new model and the same seed this is [bold]rankloop.simulate[/bold], bit for bit. Start a service with
     [bold]rankloop serve[/bold] first.
     """
-    from rankloop.live.traffic_command import main
+    from rankloop.cli.simulated_traffic import main
 
     main(
         data=data, scale=scale, fold=fold, user=user, url=url, key=key, model=model, learner=learner,

@@ -1,6 +1,5 @@
 """Rankers and rankings in the forms that other tools read: JSON, search engines' own, ONNX, and trec_eval's."""
 
-from rankloop.interchange.commands import main_qrels, main_ranker, main_run
 from rankloop.interchange.elasticsearch import elasticsearch_model
 from rankloop.interchange.exports import EXPORT_FORMATS, export_model
 from rankloop.interchange.models import LinearModel, load_model, model_text
@@ -17,9 +16,6 @@ __all__ = [
     "export_model",
     "load_model",
     "load_ranker",
-    "main_qrels",
-    "main_ranker",
-    "main_run",
     "model_text",
     "onnx_model",
     "qrels_lines",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
+from rankloop.cli.terminal import err
 from rankloop.errors import SettingsError
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
@@ -18,7 +19,6 @@ from rankloop.live.keys import Keyring
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
-from rankloop.terminal import err
 
 SWITCH_SECONDS = 0.0005
 FREEZE_AFTER = 10

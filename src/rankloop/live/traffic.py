@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.client import Client, ServiceError
+from rankloop.client.conversation import Report
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
-from rankloop.live.client import Client, ServiceError
-from rankloop.live.conversation import Report
 from rankloop.live.errors import RequestError
 from rankloop.live.scaling import Scaler, Scaling
 from rankloop.live.settings import LiveLearner

@@ -13,10 +13,10 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner, load
 from rankloop.live.service import client_hash
 from rankloop.live.stores import open_store
-from rankloop.live.upkeep.access import COMPACTED, existing, held
-from rankloop.live.upkeep.refolding import refold
-from rankloop.live.upkeep.trimming import DAY, compact, erase
-from rankloop.live.upkeep.verifying import verify
+from rankloop.logs.access import COMPACTED, existing, held
+from rankloop.logs.refolding import refold
+from rankloop.logs.trimming import DAY, compact, erase
+from rankloop.logs.verifying import verify
 
 from .logs import SALT, Log, contents, model_settings
 

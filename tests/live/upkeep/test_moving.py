@@ -9,11 +9,11 @@ from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
 from rankloop.live.learning import load
 from rankloop.live.stores import open_store
-from rankloop.live.upkeep.access import at_one_moment
-from rankloop.live.upkeep.exported import Exported, write_export
-from rankloop.live.upkeep.importing import NUMBERS_SKIPPED, back_up, import_log, restore
-from rankloop.live.upkeep.ubi_file import write_ubi
-from rankloop.live.upkeep.verifying import verify
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import Exported, write_export
+from rankloop.logs.importing import NUMBERS_SKIPPED, back_up, import_log, restore
+from rankloop.logs.ubi_file import write_ubi
+from rankloop.logs.verifying import verify
 from rankloop.ubi import UbiQuery, read_bulk, read_events, read_queries
 
 from .logs import Log, contents

@@ -5,9 +5,9 @@ import sqlite3
 import time
 
 import pytest
+from benchmarks.live.generator import Load
+from benchmarks.live.scenarios import grow
 
-from rankloop.live.bench.generator import Load
-from rankloop.live.bench.scenarios import grow
 from rankloop.live.service import Service, now
 from rankloop.live.stores import open_store
 from rankloop.live.stores.contract import SPANS, Tally

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rankloop as rl
+from rankloop.client import AsyncClient
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.live.client import AsyncClient
 from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules
 from rankloop.web.demo.crowd import EVERY, Crowd, Point
 from rankloop.web.demo.engine import engine_order

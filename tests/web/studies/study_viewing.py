@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankloop.studies import command
+from rankloop.cli import studies as command
 
 COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
 HOSTILE = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">{{ 7*7 }} & "q" \\'

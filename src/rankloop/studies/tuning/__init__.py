@@ -1,6 +1,5 @@
 """Settings by grid search on the validation split: search, study file, command."""
 
-from rankloop.studies.tuning.command import main
 from rankloop.studies.tuning.search import Candidate, Objective, TuningResult, tune
 from rankloop.studies.tuning.space import LEARNING_RATES, parse_search, search_space
 from rankloop.studies.tuning.study import as_study
@@ -11,7 +10,6 @@ __all__ = [
     "Objective",
     "TuningResult",
     "as_study",
-    "main",
     "parse_search",
     "search_space",
     "tune",

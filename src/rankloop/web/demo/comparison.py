@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.client import AsyncClient, ServiceError
 from rankloop.errors import RankloopError
 from rankloop.learners import ROLTR
-from rankloop.live.client import AsyncClient, ServiceError
 from rankloop.online import OnlineRanker, Page
 from rankloop.rewards import REWARDS
 from rankloop.settings import require_choice, require_number

@@ -15,8 +15,8 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from rankloop.client import AsyncClient, ServiceError
 from rankloop.errors import RankloopError
-from rankloop.live.client import AsyncClient, ServiceError
 from rankloop.live.errors import RequestError
 from rankloop.rewards import REWARDS
 from rankloop.web.demo.comparison import RIVAL, STEPS, Comparison, Rules, Shown

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import httpx
 
+from rankloop.cli.terminal import err, out, working
 from rankloop.errors import SettingsError
 from rankloop.live.http.app import Application
 from rankloop.live.serving import serve
 from rankloop.settings import require_seed
-from rankloop.terminal import err, out, working
 from rankloop.web.dashboard import add_dashboard
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.pages import ADDRESS, add_demo

@@ -8,9 +8,9 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from rankloop.cli.terminal import err
 from rankloop.errors import SettingsError
 from rankloop.live.serving import is_local, listen, url_of
-from rankloop.terminal import err
 from rankloop.web.studies.folders import find_studies, require_folder
 from rankloop.web.studies.pages import StudyPages
 from rankloop.web.studies.shelf import Shelf

@@ -6,6 +6,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from rankloop.cli.terminal import (
+    duration,
+    err,
+    out,
+    print_json,
+    print_table,
+    progress_in_steps,
+    study_progress,
+    table,
+    working,
+)
 from rankloop.data import load
 from rankloop.errors import DataError, SettingsError
 from rankloop.kernels.compiler import cache_folder
@@ -17,17 +28,6 @@ from rankloop.studies.records import Record, Results, read_results
 from rankloop.studies.runner import Plan, make_plan, run_plan
 from rankloop.studies.specification import cells, load_study
 from rankloop.studies.statistics import compare, interval
-from rankloop.terminal import (
-    duration,
-    err,
-    out,
-    print_json,
-    print_table,
-    progress_in_steps,
-    study_progress,
-    table,
-    working,
-)
 from rankloop.users import noisy
 
 _BYTES_PER_RECORD = 20_000

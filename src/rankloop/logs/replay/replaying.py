@@ -16,13 +16,13 @@ from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
 from rankloop.live.learning import closed_impression, settings_of
-from rankloop.live.replay.estimating import Candidate, Evaluation, Evaluator, policy_of
-from rankloop.live.replay.folding import Replay, open_log, snapshot_of
-from rankloop.live.replay.planning import other_settings
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Snapshot, Store, StoredModel
-from rankloop.live.upkeep.access import find_model
-from rankloop.live.upkeep.exported import Progress
+from rankloop.logs.access import find_model
+from rankloop.logs.exported import Progress
+from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, policy_of
+from rankloop.logs.replay.folding import Replay, open_log, snapshot_of
+from rankloop.logs.replay.planning import other_settings
 from rankloop.offpolicy import Rules
 from rankloop.propensities import PowerLaw
 from rankloop.propensities.curves import BELIEF

@@ -11,6 +11,8 @@ import msgspec
 from rich.text import Text
 
 from rankloop import users
+from rankloop.cli.terminal import out as stdout
+from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
 from rankloop.interchange.writing import write_text
 from rankloop.learners import from_settings, to_settings
@@ -21,8 +23,6 @@ from rankloop.studies.statistics import compare
 from rankloop.studies.tuning.search import OBJECTIVES, Objective, TuningResult, opened, tune
 from rankloop.studies.tuning.space import learners_of, parse_search, search_space
 from rankloop.studies.tuning.study import as_study, shown
-from rankloop.terminal import out as stdout
-from rankloop.terminal import print_json, print_table, progress_in_steps, table, working
 
 
 def main(

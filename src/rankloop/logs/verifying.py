@@ -19,9 +19,9 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Open, Snapshot, Store
-from rankloop.live.upkeep.access import COMPACTED, at_one_moment, is_shared
-from rankloop.live.upkeep.exported import Progress
-from rankloop.live.upkeep.structure import ModelRow, Structure
+from rankloop.logs.access import COMPACTED, at_one_moment, is_shared
+from rankloop.logs.exported import Progress
+from rankloop.logs.structure import ModelRow, Structure
 
 CHUNK = 256
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from rankloop.cli.terminal import err
 from rankloop.data import load
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import DataError
@@ -11,7 +12,6 @@ from rankloop.interchange.rankers import Ranker, ranker_text, read_ranker
 from rankloop.interchange.trec import qrels_lines, run_lines
 from rankloop.interchange.writing import write_text
 from rankloop.settings import require_choice
-from rankloop.terminal import err
 
 STDOUT = "-"
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from rankloop.errors import DataError, SettingsError
 from rankloop.live.stores import SQLiteStore, opened
 from rankloop.live.stores.contract import TABLES, Store, key_columns
-from rankloop.live.upkeep.access import Rows, at_one_moment, existing, is_shared, load
-from rankloop.live.upkeep.exported import ORDER, Exported, Progress, in_chunks, require_schema, write_export
+from rankloop.logs.access import Rows, at_one_moment, existing, is_shared, load
+from rankloop.logs.exported import ORDER, Exported, Progress, in_chunks, require_schema, write_export
 
 NUMBERS_SKIPPED = 1_000_000_000
 """How far a restored store moves each model's impression numbers on: ids that were given out after the backup was

@@ -17,9 +17,9 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Snapshot, Store, StoredModel
-from rankloop.live.upkeep.access import at_one_moment, is_shared
-from rankloop.live.upkeep.exported import MAGIC, Progress
-from rankloop.live.upkeep.importing import import_log
+from rankloop.logs.access import at_one_moment, is_shared
+from rankloop.logs.exported import MAGIC, Progress
+from rankloop.logs.importing import import_log
 
 BATCH = 256
 RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rankloop.live.stores.contract import Store
 from rankloop.live.ubi import all_events, all_queries
-from rankloop.live.upkeep.access import find_model
-from rankloop.live.upkeep.exported import Progress, whole_file
+from rankloop.logs.access import find_model
+from rankloop.logs.exported import Progress, whole_file
 from rankloop.settings import require_choice
 from rankloop.ubi import UbiEvent, UbiQuery, ndjson_lines
 
@@ -26,7 +26,7 @@ def write_ubi(
     """Write the pages of a model (None: of all) into a file, which appears when it is complete; what is in it.
 
     `left_out` are pages that UBI cannot say, such as those with a document id of more than 256 characters. The store
-    should be one at a moment (`rankloop.live.upkeep.access.at_one_moment`).
+    should be one at a moment (`rankloop.logs.access.at_one_moment`).
     """
     require_choice("export", "format", form, FORMS)
     counts: Counter[str] = Counter({"queries": 0, "events": 0, "left_out": 0})

@@ -4,8 +4,8 @@
 the part that was held back, `command` prints.
 """
 
-from rankloop.live.replay.folding import Replay, open_log
-from rankloop.live.replay.planning import other_settings
-from rankloop.live.replay.replaying import Replayed, replay
+from rankloop.logs.replay.folding import Replay, open_log
+from rankloop.logs.replay.planning import other_settings
+from rankloop.logs.replay.replaying import Replayed, replay
 
 __all__ = ["Replay", "Replayed", "open_log", "other_settings", "replay"]

@@ -14,7 +14,7 @@ from rankloop.errors import SettingsError
 from rankloop.live.events import Closing, Kind, decode
 from rankloop.live.service import client_hash
 from rankloop.live.stores.contract import Store, StoredModel
-from rankloop.live.upkeep.access import (
+from rankloop.logs.access import (
     COMPACTED,
     erased_events,
     existing,
@@ -25,7 +25,7 @@ from rankloop.live.upkeep.access import (
     reclaim,
     upkeep_lease,
 )
-from rankloop.live.upkeep.exported import Progress
+from rankloop.logs.exported import Progress
 from rankloop.settings import require_number
 
 DAY = 86_400_000

@@ -23,7 +23,7 @@ import msgspec
 from rankloop.errors import DataError
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.migrations import newest_version
-from rankloop.live.upkeep.access import Rows
+from rankloop.logs.access import Rows
 
 MAGIC = b"rankloop-log "
 FORMAT = 1
@@ -56,7 +56,7 @@ def write_export(
 ) -> dict[str, int]:
     """Write the whole store into a file, which appears when it is complete; rows by table.
 
-    The store should be one at a moment (`rankloop.live.upkeep.access.at_one_moment`).
+    The store should be one at a moment (`rankloop.logs.access.at_one_moment`).
     """
     target = Path(path)
     last = store.last_offset()

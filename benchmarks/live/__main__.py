@@ -1,6 +1,6 @@
 """`make bench-live`: run every scenario, print a table, and write the page of results.
 
-python -m rankloop.live.bench [--out docs/live-benchmarks.md] [--quick] [--soak MINUTES]
+python -m benchmarks.live [--out docs/live-benchmarks.md] [--quick] [--soak MINUTES]
 """
 
 import argparse
@@ -9,9 +9,9 @@ import platform
 import sqlite3
 from pathlib import Path
 
-from rankloop.live.bench.generator import Load
-from rankloop.live.bench.scenarios import LATENCY, Measured, climb, folder, grow, measure, serving, soak
-from rankloop.terminal import err
+from benchmarks.live.generator import Load
+from benchmarks.live.scenarios import LATENCY, Measured, climb, folder, grow, measure, serving, soak
+from rankloop.cli.terminal import err
 
 WIDE = Load("wide", candidates=100, features=136, rate=500, seconds=20)
 NARROW = Load("narrow", candidates=10, features=20, rate=1500, seconds=20)
@@ -19,7 +19,7 @@ NARROW = Load("narrow", candidates=10, features=20, rate=1500, seconds=20)
 
 def main() -> None:
     """Everything, in order."""
-    parser = argparse.ArgumentParser(prog="python -m rankloop.live.bench", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.live", description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--store", help="another store than a fresh SQLite file (an empty database): steady load only")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to see that it works")

@@ -3,13 +3,13 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.learners import from_settings
-from rankloop.live.replay.estimating import Evaluation, Value
-from rankloop.live.replay.picture import draw, require_drawable
-from rankloop.live.replay.replaying import LIVE_NOW, Options, Replayed, replay
-from rankloop.live.upkeep.progress import progress_after_a_while
+from rankloop.logs.progress import progress_after_a_while
+from rankloop.logs.replay.estimating import Evaluation, Value
+from rankloop.logs.replay.picture import draw, require_drawable
+from rankloop.logs.replay.replaying import LIVE_NOW, Options, Replayed, replay
 from rankloop.offpolicy import Estimate
-from rankloop.terminal import err, out, print_json, print_table, table
 
 MOST_WEIGHTS = 12
 

@@ -10,14 +10,14 @@ from matplotlib import style
 from matplotlib.figure import Figure
 
 from rankloop import users
+from rankloop.cli.terminal import err, out, print_json, print_table, progress_in_steps, table, working
+from rankloop.client import Client, ServiceError
 from rankloop.data import Collection, load
 from rankloop.errors import DataError, SettingsError
 from rankloop.learners import from_settings
-from rankloop.live.client import Client, ServiceError
 from rankloop.live.traffic import Traffic, ensure_model, play
 from rankloop.run import Run
 from rankloop.settings import require_choice
-from rankloop.terminal import err, out, print_json, print_table, progress_in_steps, table, working
 
 TIMEOUT = 30.0
 """Seconds; a page of a simulated visitor may wait longer than that of a real one."""

@@ -16,8 +16,8 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, load, settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.stores.contract import Snapshot, Store, StoredModel
-from rankloop.live.upkeep.access import COMPACTED, erased_events, existing, find_model, upkeep_lease
-from rankloop.live.upkeep.exported import Progress
+from rankloop.logs.access import COMPACTED, erased_events, existing, find_model, upkeep_lease
+from rankloop.logs.exported import Progress
 
 BATCH = 256
 PATIENCE = 30.0

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rankloop.errors import DataError
-from rankloop.live.replay.estimating import Value
-from rankloop.live.replay.replaying import Replayed
+from rankloop.logs.replay.estimating import Value
+from rankloop.logs.replay.replaying import Replayed
 
 MOST_WEIGHTS = 15
 FORMATS = (".png", ".svg", ".pdf")

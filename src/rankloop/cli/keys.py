@@ -4,13 +4,13 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
+from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.live.keys import create_key, revoke_key, rotate_key
 from rankloop.live.service import now
 from rankloop.live.stores import opened
 from rankloop.live.tokens import SECRET_BYTES, SETTLING
-from rankloop.live.upkeep.access import existing
+from rankloop.logs.access import existing
 from rankloop.settings import require_number
-from rankloop.terminal import err, out, print_json, print_table, table
 
 
 def main_create(address: str, name: str, scopes: list[str], *, json: bool) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from rankloop.terminal import err
+from rankloop.cli.terminal import err
 
 QUIET = 2.0
 EVERY = 10.0

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from rankloop.live.bench.generator import Load, Result, run_load
+from benchmarks.live.generator import Load, Result, run_load
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Impression, encode
 from rankloop.live.fold import Fold

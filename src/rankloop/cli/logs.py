@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import Any
 
+from rankloop.cli.terminal import err, out, print_json, print_table, size, table
 from rankloop.errors import SettingsError
 from rankloop.live.service import now
-from rankloop.live.upkeep import importing
-from rankloop.live.upkeep.access import at_one_moment
-from rankloop.live.upkeep.exported import write_export
-from rankloop.live.upkeep.progress import progress_after_a_while
-from rankloop.live.upkeep.refolding import refold
-from rankloop.live.upkeep.trimming import compact, erase
-from rankloop.live.upkeep.ubi_file import FORMS, write_ubi
-from rankloop.live.upkeep.verifying import verify
+from rankloop.logs import importing
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import write_export
+from rankloop.logs.progress import progress_after_a_while
+from rankloop.logs.refolding import refold
+from rankloop.logs.trimming import compact, erase
+from rankloop.logs.ubi_file import FORMS, write_ubi
+from rankloop.logs.verifying import verify
 from rankloop.settings import require_choice
-from rankloop.terminal import err, out, print_json, print_table, size, table
 
 MOST_TOLD = 10
 

@@ -1,0 +1,380 @@
+"""The service from Python: `Client`, and `AsyncClient` for asyncio. Two verbs matter, `rank` and `click`.
+
+A search page must not depend on this service. So `rank` never fails for its sake: if it is slow, down or in trouble,
+the page comes back in the incoming order, with group `fallback` and the reason. Clicks that cannot be delivered are
+kept, and sent with the next click or closing; sending one twice does no harm, because the larger value counts. A
+mistake of the caller's (an unknown model, a wrong number of features, a bad key) is a `RankloopError` with the
+service's own sentence.
+
+    with Client("http://127.0.0.1:8080") as search:
+        page = search.rank("shop", {"a": [0.3, 1.0], "b": [0.9, 0.2]}, query="blue shoes", client="visitor-17")
+        show(page.ranking)
+        search.click(page.impression, ["b"])
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+from numpy.typing import ArrayLike
+
+from rankloop.client.conversation import (
+    MSGPACK,
+    PATIENT,
+    Ask,
+    Clicks,
+    Closed,
+    Conversation,
+    Features,
+    Page,
+    Reply,
+    Report,
+    ServiceError,
+    Talk,
+)
+from rankloop.errors import SettingsError
+from rankloop.live.service import Clicked
+from rankloop.settings import require_number, require_whole_number
+
+__all__ = ["AsyncClient", "Client", "Closed", "Page", "ServiceError"]
+
+TIMEOUT = 2.0
+LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+"""A page that waited for a connection of our own would be a fallback for no fault of the service."""
+T = TypeVar("T")
+
+
+class _Settings:
+    """What both clients are made of.
+
+    Args:
+        url: where the service listens, such as `http://127.0.0.1:8080`.
+        key: an API key, if the service asks for one.
+        timeout: seconds that connecting, sending and the answer may take, each. The service gives up on its own store
+            after 1 second and then answers in the incoming order itself, so more than that is worth waiting for.
+        page_size: how many documents a fallback shows if `rank` is not told a `size`.
+        keep: how many reports are kept while the service is down; beyond that, the oldest are given up.
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
+    ) -> None:
+        if not url.startswith(("http://", "https://")) or not _is_address(url):
+            raise SettingsError(f"client: url must be an address that begins with http:// or https://; got {url!r}")
+        if key is not None and not (key.isascii() and key.isprintable()):
+            # Not quoted: a key with a stray line break is a secret all the same.
+            raise SettingsError("client: key has characters that no API key has; send it as it was printed")
+        self._timeout = require_number("client", "timeout", timeout, above=0)
+        self._conversation = Conversation(
+            require_whole_number("client", "page_size", page_size, at_least=1),
+            require_whole_number("client", "keep", keep),
+        )
+        self._url = url.rstrip("/")
+        self._headers = {"content-type": MSGPACK} | ({"authorization": f"Bearer {key}"} if key else {})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r}, kept={self.kept}, dropped={self.dropped})"
+
+    @property
+    def kept(self) -> int:
+        """Reports that wait for the service to come back."""
+        return len(self._conversation.kept)
+
+    @property
+    def dropped(self) -> int:
+        """Reports that were given up: too many to keep, or too old when the service came back."""
+        return self._conversation.kept.dropped
+
+    def _arguments(self, ask: Ask) -> dict[str, Any]:
+        seconds = max(self._timeout, PATIENT) if ask.patient else self._timeout
+        return {"method": ask.method, "url": ask.path, "content": ask.body, "timeout": seconds}
+
+
+class Client(_Settings):
+    """A connection to a service, for threads that may wait.
+
+    >>> page = Client("http://127.0.0.1:1").rank("shop", {"a": [0.3], "b": [0.9]}, size=2, pinned={"b": 1})
+    >>> page.ranking, page.group, page.impression
+    (['b', 'a'], 'fallback', None)
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
+    ) -> None:
+        super().__init__(url, key, timeout=timeout, page_size=page_size, keep=keep)
+        self._http = httpx.Client(base_url=self._url, headers=self._headers, limits=LIMITS)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Send what was kept, if that works now, and end the connections."""
+        try:
+            self.flush()
+        finally:
+            self._http.close()
+
+    def _play(self, talk: Talk[T]) -> T:
+        try:
+            ask = next(talk)
+            while True:
+                ask = talk.send(self._exchange(ask))
+        except StopIteration as done:
+            return done.value
+
+    def _exchange(self, ask: Ask) -> Reply:
+        try:
+            return _reply(self._http.request(**self._arguments(ask)))
+        except httpx.HTTPError as error:
+            return _trouble(error)
+
+    def rank(
+        self,
+        model: str,
+        candidates: Mapping[str, Features] | Sequence[str],
+        matrix: ArrayLike | None = None,
+        *,
+        query: str = "",
+        client: str | None = None,
+        size: int | None = None,
+        pinned: Mapping[str, int] | None = None,
+        rest: bool = False,
+    ) -> Page:
+        """The page to show.
+
+        Args:
+            model: its name.
+            candidates: `{id: features}`, features as a list or by name; or ids alone, with a matrix.
+            matrix: (candidates, features): the faster way.
+            query: what was searched for; kept in the log.
+            client: who searches, as something stable and meaningless; the service keeps a keyed hash.
+            size: how many to show; the model's page size by default.
+            pinned: `{id: rank}`, ranks from 1, for documents that must stand there.
+            rest: also return the candidates that are not on the page.
+        """
+        return self._play(self._conversation.rank(model, candidates, matrix, query, client, size, pinned, rest))
+
+    def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Clicked | None:
+        """Report clicked ids, or how much each is worth, in [0, 1]; `close`: nothing more will come.
+
+        None if the page was a fallback, which nobody can learn from, or if the report is kept for later.
+        """
+        return self._play(self._conversation.click([(impression, clicks)], close))[0]
+
+    def click_many(self, reports: Sequence[Report], *, close: bool = False) -> list[Clicked | None]:
+        """Many reports at once, as (impression, clicks)."""
+        return self._play(self._conversation.click(reports, close))
+
+    def close(self, impression: str | None, *, wait: bool = False) -> Closed | None:
+        """End an impression, so that the model learns from it now; `wait`: return when it has.
+
+        None for a fallback, or if the service is in trouble: then the closing is kept like a click.
+        """
+        return self._play(self._conversation.close(impression, wait))
+
+    def flush(self) -> bool:
+        """Send what was kept; whether everything is delivered."""
+        return self._play(self._conversation.flush())
+
+    def create_model(
+        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
+    ) -> dict[str, Any]:
+        """Make a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings.
+
+        `dry_run`: only say so, and make nothing.
+        """
+        path = "?dry_run=true" if dry_run else ""
+        return self._manage("POST", path, settings | {"name": name, "features": features})
+
+    def models(self) -> list[dict[str, Any]]:
+        """All models."""
+        return self._manage("GET", "")["models"]
+
+    def model(self, name: str) -> dict[str, Any]:
+        """One model: settings, weights, what became of its impressions."""
+        return self._manage("GET", _at(name))
+
+    def pause(self, name: str) -> dict[str, Any]:
+        """Stop learning; ranking, exploring and logging go on."""
+        return self._manage("POST", _at(name, "pause"))
+
+    def resume(self, name: str) -> dict[str, Any]:
+        """Learn again."""
+        return self._manage("POST", _at(name, "resume"))
+
+    def freeze(self, name: str) -> dict[str, Any]:
+        """Stop learning and exploring: show the model's best order."""
+        return self._manage("POST", _at(name, "freeze"))
+
+    def freeze_scaling(self, name: str) -> dict[str, Any]:
+        """Let running statistics stay as they are, so that the model can be exported."""
+        return self._manage("POST", _at(name, "freeze-scaling"))
+
+    def snapshots(self, name: str) -> list[dict[str, Any]]:
+        """The states of a model that are kept."""
+        return self._manage("GET", _at(name, "snapshots"))["snapshots"]
+
+    def snapshot(self, name: str, version: int) -> dict[str, Any]:
+        """A kept state, whole."""
+        return self._manage("GET", _at(name, f"snapshots/{version}"))
+
+    def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
+        """Two kept states side by side."""
+        return self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
+
+    def roll_back(self, name: str, version: int) -> dict[str, Any]:
+        """Return to a kept state; learning goes on from there."""
+        return self._manage("POST", _at(name, "roll-back"), {"version": version})
+
+    def delete_model(self, name: str) -> dict[str, Any]:
+        """Forget a model."""
+        return self._manage("DELETE", _at(name))
+
+    def _manage(self, method: str, path: str, content: Any = None) -> dict[str, Any]:
+        return self._play(self._conversation.manage(method, path, content))
+
+
+class AsyncClient(_Settings):
+    """A connection to a service, for asyncio: the methods of `Client`, to be awaited."""
+
+    def __init__(
+        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
+    ) -> None:
+        super().__init__(url, key, timeout=timeout, page_size=page_size, keep=keep)
+        self._http = httpx.AsyncClient(base_url=self._url, headers=self._headers, limits=LIMITS)
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.disconnect()
+
+    async def disconnect(self) -> None:
+        """Send what was kept, if that works now, and end the connections."""
+        try:
+            await self.flush()
+        finally:
+            await self._http.aclose()
+
+    async def _play(self, talk: Talk[T]) -> T:
+        try:
+            ask = next(talk)
+            while True:
+                ask = talk.send(await self._exchange(ask))
+        except StopIteration as done:
+            return done.value
+
+    async def _exchange(self, ask: Ask) -> Reply:
+        try:
+            return _reply(await self._http.request(**self._arguments(ask)))
+        except httpx.HTTPError as error:
+            return _trouble(error)
+
+    async def rank(
+        self,
+        model: str,
+        candidates: Mapping[str, Features] | Sequence[str],
+        matrix: ArrayLike | None = None,
+        *,
+        query: str = "",
+        client: str | None = None,
+        size: int | None = None,
+        pinned: Mapping[str, int] | None = None,
+        rest: bool = False,
+    ) -> Page:
+        """The page to show; see `Client.rank`."""
+        return await self._play(self._conversation.rank(model, candidates, matrix, query, client, size, pinned, rest))
+
+    async def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Clicked | None:
+        """Report clicks; see `Client.click`."""
+        return (await self._play(self._conversation.click([(impression, clicks)], close)))[0]
+
+    async def click_many(self, reports: Sequence[Report], *, close: bool = False) -> list[Clicked | None]:
+        """Many reports at once, as (impression, clicks)."""
+        return await self._play(self._conversation.click(reports, close))
+
+    async def close(self, impression: str | None, *, wait: bool = False) -> Closed | None:
+        """End an impression; see `Client.close`."""
+        return await self._play(self._conversation.close(impression, wait))
+
+    async def flush(self) -> bool:
+        """Send what was kept; whether everything is delivered."""
+        return await self._play(self._conversation.flush())
+
+    async def create_model(
+        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
+    ) -> dict[str, Any]:
+        """Make a model; see `Client.create_model`."""
+        path = "?dry_run=true" if dry_run else ""
+        return await self._manage("POST", path, settings | {"name": name, "features": features})
+
+    async def models(self) -> list[dict[str, Any]]:
+        """All models."""
+        return (await self._manage("GET", ""))["models"]
+
+    async def model(self, name: str) -> dict[str, Any]:
+        """One model: settings, weights, what became of its impressions."""
+        return await self._manage("GET", _at(name))
+
+    async def pause(self, name: str) -> dict[str, Any]:
+        """Stop learning; ranking, exploring and logging go on."""
+        return await self._manage("POST", _at(name, "pause"))
+
+    async def resume(self, name: str) -> dict[str, Any]:
+        """Learn again."""
+        return await self._manage("POST", _at(name, "resume"))
+
+    async def freeze(self, name: str) -> dict[str, Any]:
+        """Stop learning and exploring: show the model's best order."""
+        return await self._manage("POST", _at(name, "freeze"))
+
+    async def freeze_scaling(self, name: str) -> dict[str, Any]:
+        """Let running statistics stay as they are, so that the model can be exported."""
+        return await self._manage("POST", _at(name, "freeze-scaling"))
+
+    async def snapshots(self, name: str) -> list[dict[str, Any]]:
+        """The states of a model that are kept."""
+        return (await self._manage("GET", _at(name, "snapshots")))["snapshots"]
+
+    async def snapshot(self, name: str, version: int) -> dict[str, Any]:
+        """A kept state, whole."""
+        return await self._manage("GET", _at(name, f"snapshots/{version}"))
+
+    async def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
+        """Two kept states side by side."""
+        return await self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
+
+    async def roll_back(self, name: str, version: int) -> dict[str, Any]:
+        """Return to a kept state; learning goes on from there."""
+        return await self._manage("POST", _at(name, "roll-back"), {"version": version})
+
+    async def delete_model(self, name: str) -> dict[str, Any]:
+        """Forget a model."""
+        return await self._manage("DELETE", _at(name))
+
+    async def _manage(self, method: str, path: str, content: Any = None) -> dict[str, Any]:
+        return await self._play(self._conversation.manage(method, path, content))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(httpx.URL(url).host)
+    except httpx.InvalidURL:
+        return False
+
+
+def _at(name: str, what: str = "") -> str:
+    return f"/{quote(name, safe='')}" + (f"/{what}" if what else "")
+
+
+def _reply(response: httpx.Response) -> Reply:
+    return Reply(response.status_code, response.content, response.headers.get("content-type", ""))
+
+
+def _trouble(error: httpx.HTTPError) -> Reply:
+    what = "it did not answer in time" if isinstance(error, httpx.TimeoutException) else str(error) or repr(error)
+    return Reply(trouble=f"the service cannot be asked: {what}")
