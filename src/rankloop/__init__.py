@@ -9,7 +9,7 @@
 
 from rankloop import metrics, policies, propensities, rewards, users
 from rankloop.data import Collection, Split, load
-from rankloop.errors import DataError, RankloopError, SettingsError
+from rankloop.errors import DataError, DivergenceError, RankloopError, SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank, Oracle
 from rankloop.online import OnlineRanker, Page
@@ -26,6 +26,7 @@ __all__ = [
     "ROLTR",
     "Collection",
     "DataError",
+    "DivergenceError",
     "FixedWeights",
     "MDPRank",
     "OnlineRanker",

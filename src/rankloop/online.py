@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import SettingsError
+from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners import Learner, require_learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
 from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
@@ -222,7 +222,7 @@ class OnlineRanker:
 
     def _check_weights(self) -> None:
         if not np.isfinite(self.model.ranker.rounded).all():
-            raise SettingsError(
+            raise DivergenceError(
                 f"{self.learner.name} diverged by impression {self.impressions}: its weights left the range of "
                 f"float32; lower the learning rate or scale the features"
             )

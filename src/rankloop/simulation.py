@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Collection
-from rankloop.errors import SettingsError
+from rankloop.errors import DivergenceError, SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
@@ -161,7 +161,7 @@ class _Loop:
             seconds += time.perf_counter() - began
             done = stop
             if not np.isfinite(self.model.ranker.rounded).all():
-                raise SettingsError(
+                raise DivergenceError(
                     f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
                     f"lower the learning rate or scale the features"
                 )

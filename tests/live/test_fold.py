@@ -9,9 +9,10 @@ from diary import Diary, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
-from rankloop.live.fold import FATES, Fold
+from rankloop.live.fold import FATES, Fold, summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
 
 from ..proofs import literal
@@ -318,6 +319,22 @@ def test_an_update_beyond_all_numbers_is_undone_and_the_model_waits_for_a_person
     assert diary.fold.ranker.weights.tolist() == [0.0] * FEATURES
     assert diary.fold.version == 0
     assert diary.close(diary.show(X), [1.0, 0.0, 0.0, 0.0]) == "paused"
+
+
+def test_only_divergence_pauses_a_model_and_what_else_goes_wrong_is_a_fault():
+    diary = Diary(model())
+    shown = diary.show(candidates(4))
+    with pytest.raises(SettingsError, match="clicks"):
+        diary.close(shown, [7.0, 0.0, 0.0, 0.0])
+    assert diary.fold.mode == "learning"
+
+
+def test_what_there_is_to_see_of_a_kept_state_is_what_the_fold_holds():
+    fold = lively(ROLTR()).fold
+    seen = summary_of(fold.state())
+    assert seen.weights.tobytes() == fold.ranker.weights.tobytes()
+    assert (seen.version, seen.mode, seen.fates) == (fold.version, fold.mode, fold.fates)
+    assert (seen.clicks, seen.explored) == (fold.clicks, fold.explored)
 
 
 def test_a_closing_of_something_else_is_missing():

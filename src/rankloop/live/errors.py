@@ -4,7 +4,7 @@ from rankloop.errors import RankloopError
 
 
 class StoreError(RankloopError):
-    """The store cannot be read or written at the moment; nothing was acknowledged."""
+    """The store cannot be read or written at the moment; nothing was acknowledged. No fault of the input."""
 
 
 class RequestError(RankloopError):

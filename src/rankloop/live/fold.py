@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.errors import SettingsError
+from rankloop.errors import DivergenceError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
 from rankloop.live.policy import policy_model
 from rankloop.live.scaling import Scaler
@@ -31,6 +31,30 @@ class View(NamedTuple):
     model: Any
     scaler: Scaler
     mode: str
+
+
+class Summary(NamedTuple):
+    """What there is to see of a kept state."""
+
+    version: int
+    mode: str
+    weights: NDArray[np.float64]
+    fates: Counter[str]
+    clicks: float
+    explored: float
+    """Sum over learned pages of their displacement."""
+
+
+def summary_of(state: bytes) -> Summary:
+    """Read a kept state (`Snapshot.state`), for those who only want to look at it.
+
+    >>> shop = Fold(ModelSettings(name="shop", features=2, seed=1), [0.5, 0.0])
+    >>> summary_of(shop.state()).weights
+    array([0.5, 0. ])
+    """
+    then = msgspec.msgpack.decode(state)
+    weights = np.frombuffer(then["arrays"]["ranker.weights"], np.float64)
+    return Summary(then["version"], then["mode"], weights, Counter(then["fates"]), then["clicks"], then["explored"])
 
 
 class _Slot(NamedTuple):
@@ -116,7 +140,7 @@ class Fold:
         page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
         try:
             self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
-        except SettingsError:
+        except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in _arrays(self.ranker.model).items():
                 array[...] = before[name]

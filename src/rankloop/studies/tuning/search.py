@@ -20,7 +20,7 @@ from joblib import Parallel, delayed
 from rankloop import users
 from rankloop.data import Collection, load
 from rankloop.data.worlds import WORLDS
-from rankloop.errors import DataError, SettingsError
+from rankloop.errors import DataError, DivergenceError, SettingsError
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.settings import require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
@@ -207,7 +207,7 @@ def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
     try:
         with np.errstate(over="ignore"):
             run = simulate(trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every)
-    except SettingsError:  # the settings were checked: what is left is that the learner diverged
+    except DivergenceError:
         return trial, math.nan
     if trial.objective == "online":
         return trial, run.online_ndcg
