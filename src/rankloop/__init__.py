@@ -5,43 +5,66 @@
 >>> run = rl.simulate(rl.ROLTR(), rl.users.noisy(), data, impressions=1000, seed=1)
 >>> len(run.online_curve)
 1000
+
+Names are loaded when they are first used, so that the client and the command line start without the compiler.
 """
 
-from rankloop import metrics, policies, propensities, rewards, users
-from rankloop.data import Collection, Split, load
-from rankloop.errors import DataError, DivergenceError, RankloopError, SettingsError
-from rankloop.evaluation import evaluate
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank, Oracle
-from rankloop.online import OnlineRanker, Page
-from rankloop.run import Run
-from rankloop.simulation import simulate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rankloop import metrics as metrics
+    from rankloop import policies as policies
+    from rankloop import propensities as propensities
+    from rankloop import rewards as rewards
+    from rankloop import users as users
+    from rankloop.data import Collection as Collection
+    from rankloop.data import Split as Split
+    from rankloop.data import load as load
+    from rankloop.errors import DataError as DataError
+    from rankloop.errors import DivergenceError as DivergenceError
+    from rankloop.errors import RankloopError as RankloopError
+    from rankloop.errors import SettingsError as SettingsError
+    from rankloop.evaluation import evaluate as evaluate
+    from rankloop.learners import COLTR as COLTR
+    from rankloop.learners import DBGD as DBGD
+    from rankloop.learners import PDGD as PDGD
+    from rankloop.learners import PMGD as PMGD
+    from rankloop.learners import ROLTR as ROLTR
+    from rankloop.learners import FixedWeights as FixedWeights
+    from rankloop.learners import MDPRank as MDPRank
+    from rankloop.learners import Oracle as Oracle
+    from rankloop.online import OnlineRanker as OnlineRanker
+    from rankloop.online import Page as Page
+    from rankloop.run import Run as Run
+    from rankloop.simulation import simulate as simulate
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "COLTR",
-    "DBGD",
-    "PDGD",
-    "PMGD",
-    "ROLTR",
-    "Collection",
-    "DataError",
-    "DivergenceError",
-    "FixedWeights",
-    "MDPRank",
-    "OnlineRanker",
-    "Oracle",
-    "Page",
-    "RankloopError",
-    "Run",
-    "SettingsError",
-    "Split",
-    "evaluate",
-    "load",
-    "metrics",
-    "policies",
-    "propensities",
-    "rewards",
-    "simulate",
-    "users",
-]
+_ROOMS = ("metrics", "policies", "propensities", "rewards", "users")
+_HOMES = {
+    "data": ("Collection", "Split", "load"),
+    "errors": ("DataError", "DivergenceError", "RankloopError", "SettingsError"),
+    "evaluation": ("evaluate",),
+    "learners": ("COLTR", "DBGD", "PDGD", "PMGD", "ROLTR", "FixedWeights", "MDPRank", "Oracle"),
+    "online": ("OnlineRanker", "Page"),
+    "run": ("Run",),
+    "simulation": ("simulate",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted((*_ROOMS, *_HOME_OF))
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        value = getattr(import_module(f"rankloop.{_HOME_OF[name]}"), name)
+    elif name in _ROOMS:
+        value = import_module(f"rankloop.{name}")
+    else:
+        raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,13 +1,20 @@
-"""Checks for settings, in one place: each failure is a sentence with the name, the value and what is allowed."""
+"""Checks for settings, in one place: each failure is a sentence with the name, the value and what is allowed.
+
+The client checks its settings here too, so NumPy is loaded only by what needs it.
+"""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from rankloop.errors import SettingsError
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a live model or an API key may be called: it is part of addresses."""
 
 
 def require_number(
@@ -43,8 +50,7 @@ def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0
     Traceback (most recent call last):
     rankloop.errors.SettingsError: simulate: impressions must be a whole number, at least 0; got 0.5
     """
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (is_whole and value >= at_least):
+    if not (_is_whole(value) and value >= at_least):
         raise SettingsError(f"{owner}: {name} must be a whole number, at least {at_least}; got {value!r}")
     return int(value)
 
@@ -56,14 +62,15 @@ def require_seed(owner: str, value: Any) -> int:
     Traceback (most recent call last):
     rankloop.errors.SettingsError: simulate: seed must be a whole number from 0 to 2^64 − 1; got -1
     """
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not (is_whole and 0 <= value < 2**64):
+    if not (_is_whole(value) and 0 <= value < 2**64):
         raise SettingsError(f"{owner}: seed must be a whole number from 0 to 2^64 − 1; got {value!r}")
     return int(value)
 
 
 def require_flag(owner: str, name: str, value: Any) -> bool:
     """The value as a bool; refuse anything but True and False."""
+    import numpy as np
+
     if not isinstance(value, (bool, np.bool_)):
         raise SettingsError(f"{owner}: {name} must be True or False; got {value!r}")
     return bool(value)
@@ -123,10 +130,17 @@ def settle(settings: msgspec.Struct, **checked: Any) -> None:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    """NumPy's numbers are registered with Python's, so they are known here without loading NumPy."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _listed(owner: str, name: str, values: Any, kind: str) -> Any:
+    import numpy as np
+
     listed = isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
     if not listed or len(values) == 0:
         raise SettingsError(f"{owner}: {name} must be a list of {kind}, at least one; got {values!r}")

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from rankloop import __version__
+
 app = typer.Typer(
     help="Online learning to rank: rankers that learn, while they are being used, from what people click.",
     no_args_is_help=True,
@@ -21,7 +23,5 @@ def root(
 ) -> None:
     """Online learning to rank: rankers that learn, while they are being used, from what people click."""
     if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"rankloop {installed('rankloop')}")
+        typer.echo(f"rankloop {__version__}")
         raise typer.Exit

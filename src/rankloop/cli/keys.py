@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rankloop.cli.terminal import err, out, print_json, print_table, table
+from rankloop.live.events import now
 from rankloop.live.keys import create_key, revoke_key, rotate_key
-from rankloop.live.service import now
 from rankloop.live.stores import opened
 from rankloop.live.tokens import SECRET_BYTES, SETTLING
 from rankloop.logs.access import existing

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rich.console import Console
@@ -19,9 +19,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from rankloop.data.catalogue import CATALOGUE
-from rankloop.data.store.reports import Listed, Report
-from rankloop.data.worlds import WORLDS
+if TYPE_CHECKING:
+    from rankloop.data.store.reports import Listed, Report
 
 # Piped output has no width of its own; a table must not be cut to somebody's idea of a terminal.
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
@@ -152,8 +151,11 @@ def print_table(made: Table) -> None:
     out.print(made, crop=False, overflow="ignore", soft_wrap=True)
 
 
-def show_collections(found: Sequence[Listed]) -> None:
+def show_collections(found: "Sequence[Listed]") -> None:
     """What is stored, then what could be."""
+    from rankloop.data.catalogue import CATALOGUE
+    from rankloop.data.worlds import WORLDS
+
     if found:
         stored = table("stored", "queries", "documents", "features", "folds", "scale", "disk", "from")
         for entry in found:
@@ -177,7 +179,7 @@ def show_collections(found: Sequence[Listed]) -> None:
     out.print("\nImport your copy of a published set with: rankloop data add ID PATH")
 
 
-def show_report(report: Report) -> None:
+def show_report(report: "Report") -> None:
     """Everything about one collection."""
     out.print(f"[bold]{report.name}[/bold]  {report.features} features, {size(report.disk_bytes)}")
     out.print(f"  from        {report.source or 'made here'}")

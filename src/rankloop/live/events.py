@@ -4,6 +4,7 @@ Bodies are MessagePack arrays. Features are kept as the raw bytes of the model's
 exactly those bytes: what was ranked is what is stored.
 """
 
+import time
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -122,6 +123,11 @@ class Restored(msgspec.Struct, frozen=True, array_like=True):
     state: bytes
     offset: int = -1
     """Where in the log that state was the newest; −1: not known."""
+
+
+def now() -> int:
+    """The time of an event that happens now: milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 encode = msgspec.msgpack.Encoder().encode

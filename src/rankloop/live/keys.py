@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
-from rankloop.live.settings import NAME
 from rankloop.live.stores.contract import ApiKey, Store
+from rankloop.settings import NAME
 
 SCOPES = ("rank", "click", "admin")
 PREFIX = "rl_"

@@ -7,7 +7,6 @@ goes wrong with the store costs the caller the learning, never the page: it then
 import asyncio
 import logging
 import secrets as randomness
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -17,7 +16,7 @@ from typing import Any
 import msgspec
 
 from rankloop.live.errors import RequestError, StoreError
-from rankloop.live.events import Group, Impression, Kind, decode, encode
+from rankloop.live.events import Group, Impression, Kind, decode, encode, now
 from rankloop.live.fold import View
 from rankloop.live.learning import Learner
 from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
@@ -364,11 +363,6 @@ def _salt(store: Store) -> bytes:
     """What clients' hashes are keyed with: drawn once per store, also by processes that start together."""
     found = store.fact("client_salt") or store.keep_fact("client_salt", randomness.token_hex(32))
     return bytes.fromhex(found)
-
-
-def now() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 __all__ = ["Clicked", "Kind", "Ranked", "Service", "View", "now"]

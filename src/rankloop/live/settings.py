@@ -1,6 +1,5 @@
 """What a live model is, as one value: given when it is created, kept in the log, never changed after."""
 
-import re
 import secrets
 from collections import Counter
 from typing import Any, Literal
@@ -11,11 +10,10 @@ from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
-from rankloop.settings import require_choice, require_number, require_seed, require_whole_number, settle
+from rankloop.settings import NAME, require_choice, require_number, require_seed, require_whole_number, settle
 
 MAX_FEATURES = 10_000
 MAX_PAGE = 1_000
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 LiveLearner = ROLTR | PDGD | DBGD | PMGD | COLTR | FixedWeights
 """Every learner of the core that needs no more than clicks."""

@@ -16,7 +16,8 @@ from rankloop.live.http.ubi import MAX_PAGES
 from rankloop.live.models import ACTIONS
 from rankloop.live.requests import ClicksBody, CloseBody, Limits, RankBody, RollBackBody
 from rankloop.live.service import Clicked, Ranked
-from rankloop.live.settings import NAME, ModelSettings
+from rankloop.live.settings import ModelSettings
+from rankloop.settings import NAME
 from rankloop.ubi import UbiEvent, UbiQuery
 
 Schema = dict[str, Any]
