@@ -3,6 +3,7 @@ import re
 import pytest
 from scipy import stats
 
+from rankloop.display import MISSING
 from rankloop.studies import formats, tables
 from rankloop.studies.specification import Grid, Source, Study
 from rankloop.studies.statistics import interval
@@ -70,7 +71,7 @@ def test_a_variant_of_a_method_has_no_published_number(made_up):
     learners = ({"learner": "PDGD"}, {"learner": "ROLTR", "reward": "ips+", "label": "ROLTR, ips+"})
     table = tables.online_table(made_up(study(*learners, collection=_plain(real))), "g")
     assert cell_of(table, "PDGD", 3).text == "516.77"
-    assert cell_of(table, "ROLTR, ips+", 3).text == tables.MISSING
+    assert cell_of(table, "ROLTR, ips+", 3).text == MISSING
 
 
 def test_missing_runs_are_told(made_up):
@@ -101,7 +102,7 @@ def test_one_learner_alone_is_not_the_best(made_up):
 
 def test_without_evaluation_offline_numbers_are_missing(made_up):
     table = tables.grid_table(made_up(study({"learner": "ROLTR"}, evaluate_every=0)), "g")
-    assert [cell.text for cell in table.rows[0][-2:]] == [tables.MISSING, tables.MISSING]
+    assert [cell.text for cell in table.rows[0][-2:]] == [MISSING, MISSING]
 
 
 def test_every_format_has_the_same_numbers(made_up):

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from rankloop.cli.terminal import err, out, print_json, print_table, size, table
+from rankloop.cli.terminal import err, out, print_json, print_table, table
+from rankloop.display import size
 from rankloop.errors import SettingsError
 from rankloop.live.service import now
 from rankloop.logs import importing

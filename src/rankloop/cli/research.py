@@ -284,8 +284,9 @@ def data_remove(
     json: Json = False,
 ) -> None:
     """Remove an import or a synthetic world from the data folder; the source files are not touched."""
-    from rankloop.cli.terminal import print_json, size
+    from rankloop.cli.terminal import print_json
     from rankloop.data import remove
+    from rankloop.display import size
 
     removed = remove(name)
     if json:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rankloop.cli.terminal import (
-    duration,
     err,
     out,
     print_json,
@@ -18,6 +17,7 @@ from rankloop.cli.terminal import (
     working,
 )
 from rankloop.data import load
+from rankloop.display import duration
 from rankloop.errors import DataError, SettingsError
 from rankloop.kernels.compiler import cache_folder
 from rankloop.learners import Learner

@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from rankloop.display import duration, size
+
 if TYPE_CHECKING:
     from rankloop.data.store.reports import Listed, Report
 
@@ -30,19 +32,6 @@ err = Console(stderr=True, highlight=False, soft_wrap=True, width=None if sys.st
 def print_json(value: Any) -> None:
     """One JSON document on standard output."""
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
-
-
-def size(number: float) -> str:
-    """Bytes for people.
-
-    >>> size(1_500_000), size(12)
-    ('1.5 MB', '12 B')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} TB"
 
 
 @contextmanager
@@ -84,18 +73,6 @@ def progress_in_steps(what: str, total: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(what, total=total, word="")
         yield lambda word: progress.update(task, advance=1, word=word)
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> duration(5), duration(200), duration(8000)
-    ('5 s', '3 min', '2 h 13 min')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager

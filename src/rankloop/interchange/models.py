@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.interchange.rankers import FORMAT, SCALED_VERSION, VERSION, Ranker, read_document, read_weights
+from rankloop.scaling import divided, min_max
 from rankloop.settings import require_flag, require_numbers, settle
 
 _OWNER = "LinearModel"
@@ -82,10 +83,9 @@ class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
                 f"{self.name}: candidates must have {len(self.weights)} features; got shape {raw.shape}"
             )
         if self.per_query and len(raw):
-            low = raw.min(axis=0)
-            raw = _divide(raw - low, raw.max(axis=0) - low)
+            raw = min_max(raw)
         elif self.scaled:
-            raw = _divide(raw - np.array(self.shift), np.array(self.spread))
+            raw = divided(raw - np.array(self.shift), np.array(self.spread))
         return raw @ np.array(self.weights)
 
     def folded(self) -> tuple[NDArray[np.float64], float]:
@@ -101,7 +101,7 @@ class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
         if not self.scaled:
             return np.array(self.weights), 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            weights = _divide(np.array(self.weights), np.array(self.spread))
+            weights = divided(self.weights, np.array(self.spread))
             return weights, -float(weights @ np.array(self.shift))
 
 
@@ -177,8 +177,3 @@ def _scaling(shift: Any, spread: Any, features: int) -> tuple[tuple[float, ...] 
     if min(spread) < 0:
         raise SettingsError(f"{_OWNER}: spread must not be negative; got {min(spread)!r}")
     return shift, spread
-
-
-def _divide(values: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    alive = spread > 0
-    return np.where(alive, values / np.where(alive, spread, 1.0), 0.0)

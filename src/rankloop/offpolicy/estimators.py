@@ -9,7 +9,6 @@ and each impression's influence on V gives the standard error, the interval and 
 """
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
+from rankloop.intervals import half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import below, stream_key
 from rankloop.offpolicy.weights import Evidence
@@ -281,7 +281,7 @@ def _concluded(
         value = float(influences.mean())
         error = float(influences.std(ddof=1)) / math.sqrt(n)
         if rules.interval == "normal":
-            half = NormalDist().inv_cdf((1 + rules.confidence) / 2) * error
+            half = half_width(error, rules.confidence)
             low, high = value - half, value + half
         else:
             low, high = _bootstrap(parts, n, rules)

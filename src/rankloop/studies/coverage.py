@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from rankloop.display import counted
 from rankloop.learners import LEARNERS
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import Grid, cells
@@ -66,7 +67,7 @@ class Coverage:
     def told(self, runs: Sequence[Record], *place: str) -> str:
         """How many runs there are, and of how many: `15 runs`, `3 of 15 runs`."""
         wanted = self.wanted[place[0], place[1], place[2], place[3]]
-        return count(len(runs)) if len(runs) == wanted else f"{len(runs)} of {count(wanted)}"
+        return runs_of(len(runs), wanted)
 
     def of_grid(self, grid: str) -> str:
         """How many runs stand behind each number of a grid, in words."""
@@ -76,7 +77,7 @@ class Coverage:
         each = sorted({self.wanted[place] for place in places})
         if finished == wanted:
             return f"{' or '.join(map(str, each))} {'run' if each == [1] else 'runs'} each"
-        return f"{finished:,} of {count(wanted)} finished"
+        return f"{runs_of(finished, wanted)} finished"
 
     def distinct_grids(self) -> dict[str, list[str]]:
         """Grids with finished runs, each with the later ones that consist of the very same runs."""
@@ -98,13 +99,13 @@ class Coverage:
         return len({self.learner(grid, label) for label in self.labels(grid)}) > 1
 
 
-def count(runs: int) -> str:
-    """A number of runs in words.
+def runs_of(finished: int, wanted: int) -> str:
+    """How many runs are finished, of how many.
 
-    >>> count(1), count(1500)
-    ('1 run', '1,500 runs')
+    >>> runs_of(15, 15), runs_of(3, 1500)
+    ('15 runs', '3 of 1,500 runs')
     """
-    return f"{runs:,} run" if runs == 1 else f"{runs:,} runs"
+    return counted(wanted, "run") if finished == wanted else f"{finished:,} of {counted(wanted, 'run')}"
 
 
 def learns_from_clicks(learner: str) -> bool:

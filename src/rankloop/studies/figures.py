@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure as Drawing
 
+from rankloop.display import listed
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.drawing import calm, draw_curves, draw_variance, needs_log, save, svg
 from rankloop.studies.records import Results
@@ -93,10 +94,10 @@ def _caption(coverage: Coverage, grid: str, until: int | None = None) -> str:
     impressions = until or max(record.impressions for record in coverage.results.select(grid=grid))
     collections = coverage.collections(grid)
     parts = [
-        f"Offline nDCG@10 on held-out queries of {_listed(collections)} over the first {impressions:,} impressions"
+        f"Offline nDCG@10 on held-out queries of {listed(collections)} over the first {impressions:,} impressions"
         if until
-        else f"Offline nDCG@10 on held-out queries of {_listed(collections)} over {impressions:,} impressions",
-        f"with {_listed(coverage.users(grid))} clicks",
+        else f"Offline nDCG@10 on held-out queries of {listed(collections)} over {impressions:,} impressions",
+        f"with {listed(coverage.users(grid))} clicks",
     ]
     told = f"{', '.join(parts)}. Lines are means over runs ({coverage.of_grid(grid)})"
     several = any(coverage.wanted[place] > 1 for place in coverage.wanted if place[0] == grid)
@@ -110,10 +111,6 @@ def _variance_caption(coverage: Coverage, grid: str) -> str:
     shape = "points (logarithmic scale)" if needs_log(coverage, grid) else "bars"
     return (
         "The variance of the policy gradient over the ranks of a page (the trace of its covariance), averaged over "
-        f"impressions, on {_listed(coverage.collections(grid))}: {shape} are means over runs "
+        f"impressions, on {listed(coverage.collections(grid))}: {shape} are means over runs "
         f"({coverage.of_grid(grid)}), whiskers 95 % t-intervals."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

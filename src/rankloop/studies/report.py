@@ -14,11 +14,12 @@ import msgspec
 
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
+from rankloop.display import counted, duration, p_value
 from rankloop.errors import DataError, SettingsError
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
-from rankloop.studies.coverage import Coverage, count
+from rankloop.studies.coverage import Coverage, runs_of
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import Source, load_study
 from rankloop.studies.tables import Cell, Column, Table
@@ -74,7 +75,7 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     results, records = coverage.results, coverage.results.records
     finished = {record.key: record for record in records}
     wanted = sum(coverage.wanted.values())
-    facts = [("runs", count(wanted) if len(records) == wanted else f"{len(records):,} of {count(wanted)} finished")]
+    facts = [("runs", runs_of(len(records), wanted) + ("" if len(records) == wanted else " finished"))]
     if not records:
         return facts
     for name in results.axis("collection"):
@@ -87,12 +88,14 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
         ("learners", ", ".join(dict.fromkeys(learners))),
         ("impressions", _counted(f"{record.impressions:,}" for record in records)),
         ("seeds", f"{min(record.seed for record in records)} to {max(record.seed for record in records)}"),
-        ("computing time", f"{_duration(seconds)}, summed over {count(len(finished))}"),
+        ("computing time", f"{duration(seconds)}, summed over {counted(len(finished), 'run')}"),
     ]
     if shared:
-        facts.append(("shared runs", f"{count(shared)} that two grids have in common, made once"))
+        facts.append(("shared runs", f"{counted(shared, 'run')} that two grids have in common, made once"))
     machines = Counter(_machine(record) for record in finished.values())
-    return facts + [("machine", told if len(machines) == 1 else f"{told}: {count(n)}") for told, n in machines.items()]
+    return facts + [
+        ("machine", told if len(machines) == 1 else f"{told}: {counted(n, 'run')}") for told, n in machines.items()
+    ]
 
 
 def _collection(source: Source, records: Sequence[Record]) -> str:
@@ -109,10 +112,10 @@ def _collection(source: Source, records: Sequence[Record]) -> str:
 
 
 def _counted(values: Any) -> str:
-    counted = Counter(values)
-    if len(counted) == 1:
-        return f"{next(iter(counted))} in each run"
-    return ", ".join(f"{value} in {count(n)}" for value, n in counted.items())
+    tally = Counter(values)
+    if len(tally) == 1:
+        return f"{next(iter(tally))} in each run"
+    return ", ".join(f"{value} in {counted(n, 'run')}" for value, n in tally.items())
 
 
 def _machine(record: Record) -> str:
@@ -120,17 +123,6 @@ def _machine(record: Record) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())
     cores = f"{manifest['cores']} cores" if manifest.get("cores") else ""
     return "; ".join(part for part in (manifest.get("processor", ""), cores, versions) if part) or "not recorded"
-
-
-def _duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> _duration(42.3), _duration(600), _duration(20_000)
-    ('42 s', '10.0 min', '5.6 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _claims(results: Results) -> list[Block]:
@@ -156,7 +148,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Table:
     rows = [
         (
             *_cells(one.number, one.sentence, one.collection, one.user), Cell(one.verdict, tone=one.verdict),
-            *_cells(one.effect, tables.p_value(one.p)),
+            *_cells(one.effect, p_value(one.p)),
         )
         for one in verdicts
     ]  # fmt: skip

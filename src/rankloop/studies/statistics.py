@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from rankloop.intervals import half_width
+
 
 class Interval(NamedTuple):
     """A mean and the half-width of its 95 % t-interval (NaN for a single run)."""
@@ -52,7 +54,7 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
     if n < 2:
         return Interval(mean, math.nan)
     spread = float(sample.std(ddof=1)) / math.sqrt(n)
-    return Interval(mean, float(stats.t.ppf((1 + confidence) / 2, n - 1)) * spread)
+    return Interval(mean, half_width(spread, confidence, n - 1))
 
 
 def compare(values: ArrayLike, reference: ArrayLike) -> Comparison:
@@ -100,9 +102,7 @@ class Difference(NamedTuple):
 
     def half_width(self, confidence: float = 0.95) -> float:
         """Half the width of the t-interval around the estimate."""
-        if self.standard_error == 0:
-            return 0.0
-        return float(stats.t.ppf((1 + confidence) / 2, self.degrees)) * self.standard_error
+        return half_width(self.standard_error, confidence, self.degrees) if self.standard_error else 0.0
 
     def _t(self, against: float) -> float:
         distance = self.estimate - against

@@ -8,12 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rankloop.display import MISSING, p_value
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Record, Results
 from rankloop.studies.statistics import Comparison, compare, holm, interval
-
-MISSING = "–"
 
 
 class Cell(NamedTuple):
@@ -268,17 +267,6 @@ def _published(coverage: Coverage, grid: str, collection: str) -> dict[tuple[str
         for (user, method, which), told in TABLE_2.items()
         if which == records[0].stands_for and method in methods
     }
-
-
-def p_value(p: float | None) -> str:
-    """A p-value for people.
-
-    >>> p_value(0.0312), p_value(0.00000012), p_value(0.51), p_value(float("nan"))
-    ('0.031', '< 0.0001', '0.51', '–')
-    """
-    if p is None or math.isnan(p):
-        return MISSING
-    return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
 def plain(text: str) -> str:

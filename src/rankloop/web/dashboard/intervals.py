@@ -3,8 +3,7 @@
 import math
 from typing import NamedTuple
 
-Z = 1.959963984540054
-"""Of the normal distribution, 95 % lie within so many standard deviations of the mean."""
+from rankloop.intervals import half_width, wilson
 
 
 class Estimate(NamedTuple):
@@ -59,12 +58,12 @@ def mean(sums: Sums) -> Estimate:
 
 def around(value: float, variance: float) -> Estimate:
     """The normal interval around an estimate whose variance is known."""
-    half = Z * math.sqrt(variance)
+    half = half_width(math.sqrt(variance))
     return Estimate(value, value - half, value + half)
 
 
 def share(sums: Sums) -> Estimate:
-    """A click-through rate, with Wilson's interval: it stays within 0 and 1, and is right for small counts too.
+    """A click-through rate, with Wilson's interval.
 
     Graded clicks lie between 0 and 1, so their variance is at most that of clicks of the same mean: the interval is
     then wider than it need be, never too narrow.
@@ -72,12 +71,7 @@ def share(sums: Sums) -> Estimate:
     >>> share(Sums(10, 0.0))
     Estimate(value=0.0, low=0.0, high=0.2775...)
     """
-    n, p = sums.shown, sums.mean
-    if n == 0:
-        return Estimate(None)
-    middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n)
-    half = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
-    return Estimate(p, max(0.0, middle - half), min(1.0, middle + half))
+    return Estimate(sums.mean, *wilson(sums.mean, sums.shown)) if sums.shown else Estimate(None)
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:

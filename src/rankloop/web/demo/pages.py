@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.client import AsyncClient, ServiceError
+from rankloop.display import signed
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.rewards import REWARDS
@@ -58,8 +59,7 @@ class Demo:
         self._begun = False
         self._shown: OrderedDict[str, Shown] = OrderedDict()
         self._lesson: Lesson | None = None
-        site.filters.setdefault("pieces", pieces)
-        site.filters.setdefault("signed", signed)
+        site.filters.update(pieces=pieces, signed=signed)
         for path, show in (("", self._search), ("/crowd", self._status), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
@@ -211,18 +211,6 @@ def pieces(snippet: Snippet) -> list[tuple[str, bool]]:
         found += [(snippet.text[end:start], False), (snippet.text[start:stop], True)]
         end = stop
     return [(text, marked) for text, marked in [*found, (snippet.text[end:], False)] if text]
-
-
-def signed(value: float, digits: int = 3) -> str:
-    """A number with its sign, and a real minus.
-
-    >>> signed(0.25), signed(-1.5, 1), signed(0)
-    ('+0.250', '−1.5', '0.000')
-    """
-    text = f"{abs(value):.{digits}f}"
-    if float(text) == 0.0:
-        return text
-    return ("−" if value < 0 else "+") + text
 
 
 def add_demo(pages: FastAPI, engine: Engine, url: str, seed: int) -> Demo:

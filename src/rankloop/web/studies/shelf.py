@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from rankloop.errors import RankloopError
 from rankloop.studies import figures, report
 from rankloop.studies.blocks import Block, Facts, Heading, Paragraph
-from rankloop.studies.coverage import count
+from rankloop.studies.coverage import runs_of
 from rankloop.studies.records import Results
 from rankloop.studies.specification import cells
 from rankloop.web.studies import pictures
@@ -153,9 +153,9 @@ def _stand_of_results(folder: Path, empty: Standing) -> Standing:
         state = "complete"
     elif not is_summarised(folder) and time.time() - changed < FRESH_SECONDS:
         state = "in progress"
-    runs = count(wanted) if finished == wanted else f"{finished:,} of {count(wanted)}"
     return empty._replace(
-        title=_printable(study.title or study.name), question=_printable(study.question), state=state, runs=runs,
+        title=_printable(study.title or study.name), question=_printable(study.question), state=state,
+        runs=runs_of(finished, wanted),
         finished=finished, wanted=wanted, changed=changed,
         collections=_printable(", ".join(dict.fromkeys(cell.source.name for cell in asked))),
     )  # fmt: skip
