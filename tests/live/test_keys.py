@@ -53,7 +53,7 @@ def test_a_key_opens_what_its_scopes_say(store):
     assert ring.authorize(bearer(key), "rank") == "shop"
     with pytest.raises(RequestError, match="this key may rank; what you ask for takes the scope 'admin'") as caught:
         ring.authorize(bearer(key), "admin")
-    assert caught.value.status == 403
+    assert caught.value.code == "scope_missing"
 
 
 def test_rotated_the_old_one_is_refused_and_revoked_the_new_one_too(store):
@@ -65,7 +65,7 @@ def test_rotated_the_old_one_is_refused_and_revoked_the_new_one_too(store):
     for given in (old, "", "rl_", new[:-1], new + "x", new.upper()):
         with pytest.raises(RequestError) as caught:
             ring.authorize(bearer(given), "rank")
-        assert caught.value.status == 401
+        assert caught.value.code in ("key_missing", "key_unknown")
     revoke_key(store, "shop", 3)
     ring.refresh()
     with pytest.raises(RequestError, match="unknown or was revoked"):
@@ -82,7 +82,7 @@ def test_a_service_that_was_closed_stays_closed_though_its_keys_are_lost(store):
     ring.refresh()
     with pytest.raises(RequestError) as caught:
         ring.authorize({}, "admin")
-    assert caught.value.status == 401
+    assert caught.value.code == "key_missing"
 
 
 @pytest.mark.parametrize(("name", "scopes", "sentence"), [
@@ -111,7 +111,7 @@ def test_each_key_has_a_budget_of_its_own_that_fills_up_again(store):
         ring.authorize(bearer(one), "rank")
     with pytest.raises(RequestError, match="more than 3 requests a second with this key") as caught:
         ring.authorize(bearer(one), "rank")
-    assert caught.value.status == 429
+    assert caught.value.code == "rate_limited"
     ring.authorize(bearer(two), "rank")
     time_now += 1 / 3 + 1e-6
     ring.authorize(bearer(one), "rank")
@@ -147,7 +147,7 @@ def test_without_keys_pages_of_other_sites_are_refused(store, host, origin, code
         return
     with pytest.raises(RequestError) as caught:
         ring.authorize(headers, "admin")
-    assert (caught.value.status, caught.value.code) == (403, code)
+    assert caught.value.code == code
 
 
 # In life: a service, and an operator at the command line

@@ -21,6 +21,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.fold import FATES
 from rankloop.live.http import answers
 from rankloop.live.http.routes import ROUTES
+from rankloop.live.http.statuses import STATUSES
 from rankloop.live.models import create_model
 from rankloop.live.requests import Candidate, ClickBody, ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.scaling import Fixed
@@ -285,6 +286,9 @@ def test_the_reference_and_the_guide_name_every_learner_fate_and_format():
 def test_the_reference_explains_every_code_that_the_service_answers_with():
     sources = (DOCS.parent / "src" / "rankloop" / "live").rglob("*.py")
     text = "\n".join(path.read_text() for path in sources)
-    codes = set(re.findall(r'RequestError\(\s*\d{3},\s*"(\w+)"', text)) | {"store_unavailable", "internal"}
+    codes = set(re.findall(r'RequestError\(\s*"(\w+)"', text))
     assert len(codes) > 15
-    assert not {code for code in codes if f"`{code}`" not in API}
+    rows = API.partition("## Errors")[2].splitlines()
+    assert not {
+        code for code in codes if not any(f"| {STATUSES[code]} |" in row and f"`{code}`" in row for row in rows)
+    }

@@ -118,11 +118,11 @@ def test_models_that_another_process_makes_learns_and_deletes_are_noticed(tmp_pa
                 one.registry.by_id(gone.id)
             with pytest.raises(RequestError) as unknown:
                 one.registry.get("b")
-            return names, deleted.value.status, unknown.value.status, str(unknown.value)
+            return names, deleted.value.code, unknown.value.code, str(unknown.value)
 
     names, deleted, unknown, sentence = told(story())
     assert names == ["a", "b"]
-    assert (deleted, unknown) == (410, 404)
+    assert (deleted, unknown) == ("model_deleted", "no_such_model")
     assert "'b'" in sentence
 
 

@@ -28,7 +28,7 @@ def test_no_bit_of_it_can_be_changed(bit):
     raw[bit // 8] ^= 1 << bit % 8
     with pytest.raises(RequestError) as caught:
         Signer([OLD]).verify(base64.urlsafe_b64encode(bytes(raw)).rstrip(b"=").decode())
-    assert caught.value.status in (400, 410)
+    assert caught.value.code in ("impression_invalid", "impression_expired")
 
 
 @given(text=st.text(max_size=80))
@@ -62,7 +62,7 @@ def test_an_old_id_stays_valid_after_a_rotation_and_has_expired_once_its_secret_
     assert Signer([NEW, OLD]).verify(text).number == 5
     with pytest.raises(RequestError, match="signed too long ago") as caught:
         Signer([NEW]).verify(text)
-    assert (caught.value.status, caught.value.code) == (410, "impression_expired")
+    assert caught.value.code == "impression_expired"
 
 
 def test_the_only_secret_there_is_signs_at_once():

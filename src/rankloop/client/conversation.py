@@ -37,6 +37,14 @@ class ServiceError(RankloopError):
     """The service cannot be reached or is in trouble, and what was asked has no answer without it."""
 
 
+class RefusedError(RequestError):
+    """A mistake of the caller's, as the service put it; `status` is HTTP's."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.status = status
+
+
 class Page(Ranked):
     """What to show.
 
@@ -290,7 +298,7 @@ def _read(reply: Reply, kind: type[T]) -> tuple[T | None, str]:
     if reply.trouble:
         return None, reply.trouble
     if 400 <= reply.status < 500 and reply.status not in (408, 429):
-        raise RequestError(reply.status, *_told(reply))
+        raise RefusedError(reply.status, *_told(reply))
     if not 200 <= reply.status < 300:
         return None, f"HTTP {reply.status}: {_told(reply)[1]}"
     decode: Any = msgspec.msgpack.decode if reply.type.startswith(MSGPACK) else msgspec.json.decode

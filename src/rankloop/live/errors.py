@@ -1,4 +1,4 @@
-"""Errors of the live service: each one a sentence, and the HTTP status that goes with it."""
+"""Errors of the live service: each one a sentence for the person who caused it, or who runs the service."""
 
 from rankloop.errors import RankloopError
 
@@ -8,9 +8,8 @@ class StoreError(RankloopError):
 
 
 class RequestError(RankloopError):
-    """A request that cannot be answered as it is: `status` is HTTP's, `code` is for machines, the text for people."""
+    """A request that cannot be answered as it is: `code` is for machines, the text for people."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
-        self.status = status
         self.code = code

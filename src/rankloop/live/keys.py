@@ -101,7 +101,6 @@ class Keyring:
         granted = found.scopes.split()
         if scope not in granted:
             raise RequestError(
-                403,
                 "scope_missing",
                 f"this key may {' and '.join(granted)}; what you ask for takes the scope {scope!r}",
             )
@@ -126,12 +125,12 @@ class Keyring:
     def _find(self, headers: Mapping[bytes, bytes]) -> ApiKey:
         kind, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if kind.lower() != "bearer" or not secret.strip():
-            raise RequestError(401, "key_missing", "send an API key: Authorization: Bearer rl_…")
+            raise RequestError("key_missing", "send an API key: Authorization: Bearer rl_…")
         given = digest(secret.strip())
         # Every key is compared, in constant time: how long it takes says nothing about any of them.
         matching = [key for key in self._keys if hmac.compare_digest(key.digest, given)]
         if not matching or matching[0].revoked is not None:
-            raise RequestError(401, "key_unknown", "this API key is unknown or was revoked")
+            raise RequestError("key_unknown", "this API key is unknown or was revoked")
         return matching[0]
 
     def _spend(self, name: str) -> str:
@@ -142,9 +141,7 @@ class Keyring:
         left = min(depth, left + (time_now - then) * self._rate)
         if left < 1.0:
             self._budgets[name] = left, time_now
-            raise RequestError(
-                429, "rate_limited", f"more than {self._rate:g} requests a second with this key; slow down"
-            )
+            raise RequestError("rate_limited", f"more than {self._rate:g} requests a second with this key; slow down")
         self._budgets[name] = left - 1.0, time_now
         return name
 
@@ -158,10 +155,10 @@ def _refuse_foreign_pages(headers: Mapping[bytes, bytes]) -> None:
     host, origin = headers.get(b"host", b"").lower(), headers.get(b"origin")
     if host not in _LOCAL_HOSTS and not _is_local_name(host.decode("latin-1")):
         raise RequestError(
-            403, "host_refused", "without API keys the service answers to local names only, such as localhost"
+            "host_refused", "without API keys the service answers to local names only, such as localhost"
         )
     if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
-        raise RequestError(403, "origin_refused", "without API keys the service answers no other site's pages")
+        raise RequestError("origin_refused", "without API keys the service answers no other site's pages")
 
 
 _LOCAL_HOSTS = frozenset({b"", b"localhost", b"127.0.0.1", b"127.0.0.1:8080", b"localhost:8080"})

@@ -51,7 +51,7 @@ BOUNDS = {
 async def create_model(service: Service, settings: ModelSettings) -> Report:
     """Make a model and its first snapshot in one transaction; its expected exploration is reported."""
     if len(service.registry.all()) >= MAX_MODELS:
-        raise RequestError(409, "too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
+        raise RequestError("too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
     report = await starting_report(service, settings)
 
     def create() -> bool:
@@ -65,7 +65,7 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
         return True
 
     if not await asyncio.to_thread(create):
-        raise RequestError(409, "name_taken", f"there is a model {settings.name!r} already; choose another name")
+        raise RequestError("name_taken", f"there is a model {settings.name!r} already; choose another name")
     await asyncio.to_thread(service.registry.refresh)
     if service.learner:
         service.learner.wake()
@@ -78,7 +78,7 @@ async def starting_report(service: Service, settings: ModelSettings) -> Report:
         require_affordable(settings, service.limits)
         return await asyncio.to_thread(starting_point, settings)
     except SettingsError as error:
-        raise RequestError(422, "invalid_model", str(error)) from None
+        raise RequestError("invalid_model", str(error)) from None
 
 
 def require_affordable(settings: ModelSettings, limits: Limits) -> None:
@@ -127,7 +127,7 @@ def _told(count: int) -> str:
 async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]:
     """Pause, resume, freeze, or freeze the scaling; answered when the model has taken it in."""
     if action == "freeze-scaling" and model.settings.scaling != "running":
-        raise RequestError(409, "nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
+        raise RequestError("nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
     [offset] = await service.append(Control(model.id, ACTIONS[action], now()))
     await model.applied(offset)
     return describe(service, model)
@@ -191,7 +191,7 @@ async def compare(service: Service, model: LiveModel, before: int, after: int) -
 async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapshot:
     snapshot = await asyncio.to_thread(service.store.snapshot, model.id, version)
     if snapshot is None:
-        raise RequestError(404, "no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
+        raise RequestError("no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
     return snapshot
 
 

@@ -69,7 +69,6 @@ class Ranking:
         drawn = self._draw(view, X, request, number, group)
         if not np.isfinite(drawn.scores).all():
             raise RequestError(
-                422,
                 "scores_overflow",
                 "candidates: features times weights are beyond what single precision can hold; scale the features, "
                 "or roll the model back",

@@ -77,7 +77,7 @@ class LiveModel:
             await asyncio.wait_for(future, 30.0)
         except TimeoutError:
             raise RequestError(
-                503, "learner_behind", "the impression is closed and safe, but was not learned from within 30 s"
+                "learner_behind", "the impression is closed and safe, but was not learned from within 30 s"
             ) from None
 
     def publish(self, view: View) -> None:
@@ -118,7 +118,7 @@ class Registry:
     def get(self, name: str) -> LiveModel:
         """A model by name."""
         if name not in self._models:
-            raise RequestError(404, "no_such_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
+            raise RequestError("no_such_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
         return self._models[name]
 
     def by_id(self, model: int) -> LiveModel:
@@ -127,7 +127,7 @@ class Registry:
             # Another process has just made it, and its pages are clicked here before we have looked.
             self.refresh()
         if model not in self._ids:
-            raise RequestError(410, "model_deleted", "impression: its model has been deleted")
+            raise RequestError("model_deleted", "impression: its model has been deleted")
         return self._ids[model]
 
     def refresh(self) -> None:

@@ -220,4 +220,4 @@ def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], lis
 
 
 def _bad(where: str, what: str) -> RequestError:
-    return RequestError(422, "invalid_request", f"{where}: {what}")
+    return RequestError("invalid_request", f"{where}: {what}")

@@ -223,12 +223,12 @@ class Service:
             token = self._signer.verify(impression)
             model = self.registry.by_id(token.model)
             if now() - token.at > model.settings.window * 1000 + GRACE:
-                raise RequestError(410, "impression_expired", "impression: it was shown too long ago to be clicked")
+                raise RequestError("impression_expired", "impression: it was shown too long ago to be clicked")
         except RequestError as error:
             self.counts["clicks", "refused"] += 1
             if place is None:
                 raise
-            raise RequestError(error.status, error.code, f"report {place}: {error}") from None
+            raise RequestError(error.code, f"report {place}: {error}") from None
         return token
 
     async def page(self, impression: str) -> list[str] | None:

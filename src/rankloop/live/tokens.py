@@ -61,7 +61,7 @@ class Signer:
         payload, mac = raw[: FIELDS.size], raw[FIELDS.size :]
         secret, model, number, at = FIELDS.unpack(payload)
         if secret not in self._secrets:
-            raise RequestError(410, "impression_expired", "impression: it was signed too long ago to be accepted")
+            raise RequestError("impression_expired", "impression: it was signed too long ago to be accepted")
         if not hmac.compare_digest(mac, self._mac(secret, payload)):
             raise _broken("its signature is wrong")
         return Token(model, number, at)
@@ -75,4 +75,4 @@ def _text(raw: bytes) -> str:
 
 
 def _broken(why: str) -> RequestError:
-    return RequestError(400, "impression_invalid", f"impression: {why}; send it back exactly as rank gave it")
+    return RequestError("impression_invalid", f"impression: {why}; send it back exactly as rank gave it")

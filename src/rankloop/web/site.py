@@ -21,6 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from rankloop import __version__
 from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import Keyring, digest
 
 POLICY = (
@@ -85,7 +86,7 @@ class Site:
             try:
                 fields = await self._checked_form(request)
                 if needs_admin and not self._may_see(request):
-                    raise RequestError(403, "sign_in", "sign in with an admin key first")
+                    raise RequestError("sign_in", "sign in with an admin key first")
                 return self._finished(await handler(request, fields))
             except (RequestError, StoreError) as error:
                 return self._trouble(request, error)
@@ -109,8 +110,7 @@ class Site:
 
     def _trouble(self, request: Request, error: RequestError | StoreError) -> Response:
         """A page that says what is wrong, to a person who may know."""
-        status = error.status if isinstance(error, RequestError) else 503
-        return self.page(request, "trouble.html", status=status, title="That did not work", told=str(error))
+        return self.page(request, "trouble.html", status=status_of(error), title="That did not work", told=str(error))
 
     def _finished(self, response: Any) -> Any:
         for name, value in HEADERS.items():
@@ -152,13 +152,13 @@ class Site:
         """The fields of a form that this site made; anything else is refused."""
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
-            raise RequestError(403, "other_origin", "this form was sent by another site")
+            raise RequestError("other_origin", "this form was sent by another site")
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestError(403, "other_origin", "this form was sent by another site")
+            raise RequestError("other_origin", "this form was sent by another site")
         fields = await _form(request)
         given = request.headers.get("x-token") or fields.pop("token", "")
         if not hmac.compare_digest(given.encode(), self._token(self._session(request)[0]).encode()):
-            raise RequestError(403, "token_wrong", "the page is out of date; reload it and try again")
+            raise RequestError("token_wrong", "the page is out of date; reload it and try again")
         return fields
 
     async def _sign_in_page(self, request: Request) -> Response:
@@ -211,11 +211,11 @@ async def _form(request: Request) -> dict[str, str]:
     async for part in request.stream():
         body += part
         if len(body) > 1 << 20:
-            raise RequestError(413, "body_too_large", "a form may have 1 MiB")
+            raise RequestError("body_too_large", "a form may have 1 MiB")
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100))
     except ValueError:
-        raise RequestError(400, "malformed_body", "the form cannot be read") from None
+        raise RequestError("malformed_body", "the form cannot be read") from None
 
 
 # Files

@@ -21,12 +21,12 @@ from rankloop.live.http.routes import ROUTES, Route
 from rankloop.live.keys import Keyring
 from rankloop.live.service import Service
 
-BUSY = RequestError(503, "busy", "too many requests are being answered; try again in a second")
+BUSY = RequestError("busy", "too many requests are being answered; try again in a second")
 NOWHERE = error_answer(
-    RequestError(404, "no_such_address", "there is nothing at this address; /openapi.json lists what there is")
+    RequestError("no_such_address", "there is nothing at this address; /openapi.json lists what there is")
 )
 OTHER_METHOD = RequestError(
-    405, "method_not_allowed", "this address does not answer that method; the header allow says which it does"
+    "method_not_allowed", "this address does not answer that method; the header allow says which it does"
 )
 GUARDED = frozenset(name for name, _ in GUARDS)
 PROBE = "/healthz"
@@ -180,7 +180,7 @@ async def _routing_error(request: HttpRequest, error: Any) -> Response:
         answer = error_answer(OTHER_METHOD)
         return Response(answer.encoded(False)[1], 405, allowed, "application/json")
     else:
-        answer = error_answer(RequestError(error.status_code, "refused", str(error.detail)))
+        answer = error_answer(error)
     return Response(answer.encoded(False)[1], answer.status, media_type="application/json")
 
 

@@ -11,6 +11,7 @@ import msgspec
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.metrics import Metrics
+from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import Keyring
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
@@ -66,13 +67,13 @@ class Call(NamedTuple):
                 return packed.decode(self.body or b"\x80")
             if media_type != JSON:
                 raise RequestError(
-                    415, "unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}"
+                    "unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}"
                 )
             return _json_decoders.setdefault(type, msgspec.json.Decoder(type)).decode(self.body or b"{}")
         except msgspec.ValidationError as error:
-            raise RequestError(422, "invalid_request", str(error)) from None
+            raise RequestError("invalid_request", str(error)) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise RequestError(400, "malformed_body", f"the body cannot be read: {error}") from None
+            raise RequestError("malformed_body", f"the body cannot be read: {error}") from None
 
     @property
     def speaks_msgpack(self) -> bool:
@@ -84,7 +85,7 @@ class Call(NamedTuple):
         for name in self.query:
             if name not in names:
                 known = ", ".join(names)
-                raise RequestError(422, "invalid_request", f"there is no parameter {name[:40]!r} here, only {known}")
+                raise RequestError("invalid_request", f"there is no parameter {name[:40]!r} here, only {known}")
 
     def whole_number(self, name: str, *, default: int | None = None, at_least: int = 0, at_most: int = 2**53) -> int:
         """A number in the address."""
@@ -92,10 +93,10 @@ class Call(NamedTuple):
         if text is None and default is not None:
             return default
         if text is None:
-            raise RequestError(422, "invalid_request", f"{name} is missing; send ?{name}=… with a whole number")
+            raise RequestError("invalid_request", f"{name} is missing; send ?{name}=… with a whole number")
         if not (text.isascii() and text.isdigit() and len(text) <= 16 and at_least <= int(text) <= at_most):
             raise RequestError(
-                422, "invalid_request", f"{name} must be a whole number from {at_least} to {at_most}; got {text[:40]!r}"
+                "invalid_request", f"{name} must be a whole number from {at_least} to {at_most}; got {text[:40]!r}"
             )
         return int(text)
 
@@ -103,7 +104,7 @@ class Call(NamedTuple):
         """A yes or no in the address."""
         text = self.query.get(name, "false")
         if text not in ("true", "false"):
-            raise RequestError(422, "invalid_request", f"{name} must be true or false; got {text[:40]!r}")
+            raise RequestError("invalid_request", f"{name} must be true or false; got {text[:40]!r}")
         return text == "true"
 
 
@@ -144,24 +145,23 @@ def error_answer(error: Exception) -> Answer:
     """What to tell about an error: ours as they are, anything else as a fault of ours."""
     match error:
         case RequestError():
-            return _error(error.status, error.code, str(error))
+            refusal = error
         case StoreError():
             # Where the store lies, and what it said, is for the operator.
             log.warning("the store is unavailable: %s", error)
             # What was given up on may still reach the log: nothing is said about it, and trying again does no harm.
-            told = "the store cannot be used at the moment; try again, what arrives twice counts once"
-            return _error(503, "store_unavailable", told)
+            refusal = RequestError(
+                "store_unavailable", "the store cannot be used at the moment; try again, what arrives twice counts once"
+            )
         case RankloopError():
-            return _error(422, "invalid_request", str(error))
+            refusal = RequestError("invalid_request", str(error))
         case _:
             log.error("an error of ours", exc_info=error)
-            return _error(500, "internal", "something went wrong on our side; the service's log has the details")
-
-
-def _error(status: int, code: str, message: str) -> Answer:
+            refusal = RequestError("internal", "something went wrong on our side; the service's log has the details")
+    status, message = status_of(refusal), str(refusal)
     if len(message) > MESSAGE_LENGTH:
         message = message[:MESSAGE_LENGTH] + " …"
-    return Answer(status, {"error": {"code": code, "message": message}}, headers=HEADERS.get(status, ()))
+    return Answer(status, {"error": {"code": refusal.code, "message": message}}, headers=HEADERS.get(status, ()))
 
 
 async def read_body(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -> bytes:
@@ -188,7 +188,7 @@ async def _within(limits: Limits, arriving: Awaitable[T]) -> T:
         async with asyncio.timeout(limits.body_seconds):
             return await arriving
     except TimeoutError:
-        raise RequestError(408, "body_too_slow", f"the body did not arrive within {limits.body_seconds:g} s") from None
+        raise RequestError("body_too_slow", f"the body did not arrive within {limits.body_seconds:g} s") from None
 
 
 async def _rest(message: Any, receive: Receive, limits: Limits) -> bytes:
@@ -196,7 +196,7 @@ async def _rest(message: Any, receive: Receive, limits: Limits) -> bytes:
     size = 0
     while True:
         if message["type"] == "http.disconnect":
-            raise RequestError(400, "malformed_body", "the connection ended before the body did")
+            raise RequestError("malformed_body", "the connection ended before the body did")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limits.body_bytes:
@@ -207,4 +207,4 @@ async def _rest(message: Any, receive: Receive, limits: Limits) -> bytes:
 
 
 def _too_large(limits: Limits) -> RequestError:
-    return RequestError(413, "body_too_large", f"a body may have {limits.body_bytes:,} bytes; this one has more")
+    return RequestError("body_too_large", f"a body may have {limits.body_bytes:,} bytes; this one has more")

@@ -17,12 +17,12 @@ HEAD_SECONDS = 10.0
 SPARE_FILES = 128
 """Files that are kept from connections: for the store, and for what the interpreter opens."""
 
-NOT_HTTP = RequestError(400, "malformed_request", "this is not an HTTP/1.1 request that can be read; send a proper one")
+NOT_HTTP = RequestError("malformed_request", "this is not an HTTP/1.1 request that can be read; send a proper one")
 HEAD_TOO_LARGE = RequestError(
-    431, "head_too_large", f"the address and the headers may have {HEAD_BYTES:,} bytes together; these have more"
+    "head_too_large", f"the address and the headers may have {HEAD_BYTES:,} bytes together; these have more"
 )
-HEAD_TOO_SLOW = RequestError(408, "head_too_slow", f"the headers did not arrive within {HEAD_SECONDS:g} s")
-TOO_MANY = RequestError(503, "busy", "too many connections are open; try again in a second")
+HEAD_TOO_SLOW = RequestError("head_too_slow", f"the headers did not arrive within {HEAD_SECONDS:g} s")
+TOO_MANY = RequestError("busy", "too many connections are open; try again in a second")
 
 
 class Connection(HttpToolsProtocol):

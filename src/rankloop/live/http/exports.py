@@ -21,7 +21,7 @@ async def export(call: Call) -> Answer:
     form = call.query.get("format", "json")
     if form not in EXPORT_FORMATS:
         known = ", ".join(EXPORT_FORMATS)
-        raise RequestError(422, "invalid_request", f"format must be one of {known}; got {form[:40]!r}")
+        raise RequestError("invalid_request", f"format must be one of {known}; got {form[:40]!r}")
     if "version" in call.query:
         fold = await models.restored(call.service, model, call.whole_number("version"))
         version, weights, scaler = fold.version, fold.ranker.weights, fold.scaler
@@ -32,7 +32,7 @@ async def export(call: Call) -> Answer:
         linear = linear_model(model.settings, weights, scaler)
         content = await asyncio.to_thread(export_model, linear, form)
     except SettingsError as error:
-        raise RequestError(409, "not_exportable", str(error)) from None
+        raise RequestError("not_exportable", str(error)) from None
     suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
     return Answer(200, content, EXPORT_FORMATS[form], attachment(f"{model.settings.name}-{version}.{suffix}"))
 

@@ -16,6 +16,7 @@ from rankloop.errors import DataError
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind
 from rankloop.live.http.calls import Answer, Call
+from rankloop.live.http.statuses import status_of
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import ClickBody
 from rankloop.live.service import Service
@@ -76,7 +77,7 @@ def _listed(call: Call, given: Any) -> list[Any]:
     things = given if isinstance(given, list) else [given]
     if len(things) > call.service.limits.items:
         raise RequestError(
-            422, "invalid_request", f"at most {call.service.limits.items:,} objects at once; got {len(things):,}"
+            "invalid_request", f"at most {call.service.limits.items:,} objects at once; got {len(things):,}"
         )
     return things
 
@@ -101,7 +102,7 @@ async def _page(service: Service, query_id: str) -> list[str] | str:
 
 
 def _refusal(error: RequestError) -> str:
-    return "expired" if error.status == 410 else "not_ours"
+    return "expired" if status_of(error) == 410 else "not_ours"
 
 
 def _without_reward(event: UbiEvent) -> UbiEvent:
@@ -150,7 +151,7 @@ async def read_events(call: Call) -> Answer:
 def _window(call: Call) -> tuple[LiveModel, int, int]:
     call.takes("model", "after", "limit")
     if "model" not in call.query:
-        raise RequestError(422, "invalid_request", "say which model: ?model=…")
+        raise RequestError("invalid_request", "say which model: ?model=…")
     model = call.service.registry.get(call.query["model"])
     after = call.whole_number("after", default=0)
     return model, after, call.whole_number("limit", default=100, at_least=1, at_most=MAX_PAGES)

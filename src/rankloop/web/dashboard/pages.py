@@ -161,7 +161,7 @@ class _Dashboard:
         model, over = self._asked(request)
         name, _, kind = request.path_params["file"].rpartition(".")
         if name not in CHARTS or kind not in ("json", "csv"):
-            raise RequestError(404, "no_such_chart", f"there is no such chart; there are {', '.join(CHARTS)}")
+            raise RequestError("no_such_chart", f"there is no such chart; there are {', '.join(CHARTS)}")
         plot = await self._plot(model, over, CHARTS[name])
         if kind == "json":
             return JSONResponse(plot.document(), headers={"cache-control": "no-store"})
@@ -198,14 +198,14 @@ class _Dashboard:
     async def _changes(self, model: LiveModel, version: int) -> list[tuple[str, float, float]]:
         snapshot = await asyncio.to_thread(self._service.store.snapshot, model.id, version)
         if snapshot is None:
-            raise RequestError(404, "no_such_snapshot", f"there is no snapshot of version {version} any more")
+            raise RequestError("no_such_snapshot", f"there is no snapshot of version {version} any more")
         return panels.changes(model, weights_of(snapshot.state))
 
     async def _act(self, request: Request, fields: dict[str, str]) -> Response:
         model, action = self._decision(request)
         reason = health.can_act(self._service)
         if reason:
-            raise RequestError(503, "learner_stopped", reason)
+            raise RequestError("learner_stopped", reason)
         if action == "roll-back":
             await models.roll_back(self._service, model, _version(fields.get("version")))
         else:
@@ -216,11 +216,11 @@ class _Dashboard:
         model = self._service.registry.get(request.path_params["model"])
         action = request.path_params["action"]
         if action not in ACTIONS:
-            raise RequestError(404, "no_such_action", f"a model can {', '.join(ACTIONS)}; got {action[:40]!r}")
+            raise RequestError("no_such_action", f"a model can {', '.join(ACTIONS)}; got {action[:40]!r}")
         return model, action
 
 
 def _version(text: str | None) -> int:
     if not text or not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise RequestError(422, "invalid_request", "version must be the number of a snapshot")
+        raise RequestError("invalid_request", "version must be the number of a snapshot")
     return int(text)

@@ -19,6 +19,7 @@ from rankloop.client import AsyncClient, ServiceError
 from rankloop.display import signed
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
+from rankloop.live.http.statuses import status_of
 from rankloop.rewards import REWARDS
 from rankloop.web.demo.comparison import RIVAL, STEPS, Comparison, Rules, Shown
 from rankloop.web.demo.crowd import Crowd
@@ -77,9 +78,8 @@ class Demo:
                 await self._begin()
                 return await handler(request, *rest)
             except RankloopError as error:
-                status = error.status if isinstance(error, RequestError) else 422
+                status = 503 if isinstance(error, ServiceError) else status_of(error)
                 told = {"title": "That did not work", "told": str(error)}
-                status = 503 if isinstance(error, ServiceError) else status
                 return self._site.page(request, "demo/trouble.html", status=status, **told)
 
         return answer
@@ -122,7 +122,7 @@ class Demo:
         shown = self._shown.get(fields.get("impression", ""))
         document = fields.get("document", "")
         if shown is None or document not in shown.ranking:
-            raise RequestError(410, "page_gone", "this result page is no longer known; search again for a fresh one")
+            raise RequestError("page_gone", "this result page is no longer known; search again for a fresh one")
         before = await self._comparison.belief()
         busy = self._crowd.running
         learned = await self._comparison.teach(shown, [document])
@@ -135,7 +135,7 @@ class Demo:
         id = request.path_params["id"]
         found = await asyncio.to_thread(self._engine.document, id)
         if found is None:
-            raise RequestError(404, "no_such_document", f"this Python's library has no {id[:80]!r}; search for it")
+            raise RequestError("no_such_document", f"this Python's library has no {id[:80]!r}; search for it")
         query = request.query_params.get("q", "")[:LONGEST_QUERY]
         belief = await self._comparison.belief()
         return self._page(
@@ -167,7 +167,7 @@ class Demo:
         try:
             rules = msgspec.convert(fields, Rules, strict=False)
         except msgspec.ValidationError as error:
-            raise RequestError(422, "invalid_rules", f"start over: {error}") from None
+            raise RequestError("invalid_rules", f"start over: {error}") from None
         await self._crowd.begin(rules)
         self._lesson = None
         self._shown.clear()
