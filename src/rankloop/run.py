@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import DataError
+from rankloop.files import written_whole
 from rankloop.metrics import online_performance
 
 _FORMAT = 1
@@ -79,27 +80,19 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to one file (a zip of .npy arrays and a JSON document), whole or not at all."""
-        target = Path(path)
         document = {
             "format": _FORMAT,
             "settings": self.settings,
             "manifest": self.manifest,
             "seconds": self.seconds,
         }
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.writestr("run.json", json.dumps(document, indent=2, sort_keys=True))
-                for name in _array_names():
-                    buffer = io.BytesIO()
-                    np.save(buffer, getattr(self, name), allow_pickle=False)
-                    archive.writestr(f"{name}.npy", buffer.getvalue())
-            partial.replace(target)
-        except OSError as error:
-            raise DataError(f"cannot write {target}: {error.strerror}") from None
-        finally:
-            partial.unlink(missing_ok=True)
-        return target
+        with written_whole(path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("run.json", json.dumps(document, indent=2, sort_keys=True))
+            for name in _array_names():
+                buffer = io.BytesIO()
+                np.save(buffer, getattr(self, name), allow_pickle=False)
+                archive.writestr(f"{name}.npy", buffer.getvalue())
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Run":

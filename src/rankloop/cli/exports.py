@@ -8,9 +8,9 @@ from rankloop.cli.terminal import err
 from rankloop.data import load
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import DataError
+from rankloop.files import write_text
 from rankloop.interchange.rankers import Ranker, ranker_text, read_ranker
 from rankloop.interchange.trec import qrels_lines, run_lines
-from rankloop.interchange.writing import write_text
 from rankloop.settings import require_choice
 
 STDOUT = "-"

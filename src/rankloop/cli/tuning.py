@@ -14,7 +14,7 @@ from rankloop import users
 from rankloop.cli.terminal import out as stdout
 from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
-from rankloop.interchange.writing import write_text
+from rankloop.files import write_text
 from rankloop.learners import from_settings, to_settings
 from rankloop.run import this_machine
 from rankloop.settings import require_choice, require_whole_number

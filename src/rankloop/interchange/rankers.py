@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import DataError
-from rankloop.interchange.writing import write_text
+from rankloop.files import write_text
 from rankloop.learners import Learner, to_settings
 from rankloop.run import Run
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Split
 from rankloop.errors import DataError, SettingsError
+from rankloop.files import write_text
 from rankloop.interchange.rankers import Ranker, read_ranker
-from rankloop.interchange.writing import write_text
 from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.settings import require_whole_number
 

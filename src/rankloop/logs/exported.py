@@ -21,6 +21,7 @@ from typing import IO, Any
 import msgspec
 
 from rankloop.errors import DataError
+from rankloop.files import written_whole
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.migrations import newest_version
 from rankloop.logs.access import Rows
@@ -166,20 +167,9 @@ class Exported:
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """A file that appears under its name when it is complete and on disk; until then what was there stays."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        if path.is_dir():
-            raise DataError(f"cannot write {path}: it is a folder; name a file in it")
-        # What is in it is as secret as the store: nobody else need read it.
-        with os.fdopen(os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb", 1 << 20) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
+    # What is in it is as secret as the store.
+    with written_whole(path, private=True) as partial, partial.open("wb", 1 << 20) as file:
+        yield file
 
 
 def require_schema(path: Path, found: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rankloop.errors import DataError, SettingsError
+from rankloop.files import written_whole
 from rankloop.live.stores import SQLiteStore, opened
 from rankloop.live.stores.contract import TABLES, Store, key_columns
 from rankloop.logs.access import Rows, at_one_moment, existing, is_shared, load
@@ -44,21 +45,15 @@ def back_up(
         with at_one_moment(address) as store:
             return write_export(store, path, at, progress)
     target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     with existing(address) as store:
         assert isinstance(store, SQLiteStore)
         if target.exists() and target.samefile(store.path):
             raise SettingsError(f"backup: {target} is the log itself; give another file")
-        try:
-            # Made before anything is in it, so that nobody else ever reads it.
-            os.close(os.open(partial, os.O_CREAT | os.O_WRONLY, 0o600))
-            counts = _copy(store.path, partial, progress)
-            partial.replace(target)
-        except (OSError, sqlite3.Error) as error:
-            raise DataError(f"cannot write {target}: {error}") from None
-        finally:
-            partial.unlink(missing_ok=True)
-    return counts
+        with written_whole(target, private=True) as partial:
+            try:
+                return _copy(store.path, partial, progress)
+            except sqlite3.Error as error:
+                raise DataError(f"cannot write {target}: {error}") from None
 
 
 def restore(path: str | os.PathLike[str], address: str | Path, progress: Progress | None = None) -> dict[str, int]:
@@ -90,8 +85,6 @@ def _copy(source: Path, target: Path, progress: Progress | None) -> dict[str, in
         counts = _counts(there)
         if progress:
             progress(counts["events"], counts["events"])
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
     return counts
 
 

@@ -10,7 +10,6 @@ A record appears by renaming a finished file, so whatever kills a process costs 
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +22,7 @@ import pyarrow.parquet as pq
 
 from rankloop import __version__
 from rankloop.errors import DataError
+from rankloop.files import written_whole
 from rankloop.run import Run
 from rankloop.studies.specification import Cell, Study
 
@@ -152,14 +152,8 @@ def record_path(folder: Path, key: str) -> Path:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """A Parquet file that appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with written_whole(path) as partial:
         pq.write_table(table, partial)
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record]:

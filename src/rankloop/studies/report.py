@@ -4,9 +4,9 @@ A report is a list of blocks, built once from the results and written twice. The
 style is inline and named by hash in its Content-Security-Policy, its figures are data, and it has no script.
 """
 
-import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import msgspec
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
 from rankloop.display import counted, duration, p_value
-from rankloop.errors import DataError, SettingsError
+from rankloop.errors import SettingsError
+from rankloop.files import write_text
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
@@ -27,29 +28,17 @@ from rankloop.studies.tables import Cell, Column, Table
 
 def write(results: Results, folder: Path) -> Path:
     """Write `report.html`, `report.md`, `tables.tex` and `figures/` into a folder; the page's path."""
+    with suppress(OSError):  # writing says what is wrong
+        folder.mkdir(parents=True, exist_ok=True)
     pictures = figures.figures_for(results)
     for picture in pictures:
         picture.write(folder)
     blocks = blocks_for(results, pictures)
     made = [block.table for block in blocks if isinstance(block, Tabulated)]
-    path = _save(folder / "report.html", page.html(results.study.title or results.study.name, blocks, folder))
-    _save(folder / "report.md", page.markdown(blocks))
-    _save(folder / "tables.tex", formats.LATEX_PREAMBLE + "\n".join(formats.latex(table) for table in made))
-    return path
-
-
-def _save(path: Path, text: str) -> Path:
-    """Whole or not at all: a reader may have the page open."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
+    # Whole or not at all: a reader may have the page open.
+    write_text(folder / "report.md", [page.markdown(blocks)])
+    write_text(folder / "tables.tex", [formats.LATEX_PREAMBLE, "\n".join(formats.latex(table) for table in made)])
+    return write_text(folder / "report.html", [page.html(results.study.title or results.study.name, blocks, folder)])
 
 
 def blocks_for(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:

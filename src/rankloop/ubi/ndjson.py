@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from rankloop.errors import DataError
-from rankloop.interchange.writing import write_text
+from rankloop.files import write_text
 from rankloop.ubi.schema import (
     EVENTS_INDEX,
     QUERIES_INDEX,

@@ -1,1 +1,1 @@
-"""Collections on disk: memory-mapped arrays (`arrays`), made atomically (`entries`, `locks`), described (`reports`)."""
+"""Collections on disk: memory-mapped arrays (`arrays`), made atomically (`entries`), described (`reports`)."""

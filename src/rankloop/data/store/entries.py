@@ -24,8 +24,8 @@ import msgspec
 from rankloop.data.collection import Collection
 from rankloop.data.content import digest_of_splits
 from rankloop.data.store.arrays import SplitSummary, SplitWriter, open_split
-from rankloop.data.store.locks import locked
 from rankloop.errors import DataError
+from rankloop.files import locked
 from rankloop.home import home
 
 __all__ = ["Entry", "Meta", "Slot", "SplitWriter", "obtain"]

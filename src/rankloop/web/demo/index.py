@@ -5,16 +5,16 @@ appears by renaming a finished one, and can be deleted at any time.
 """
 
 import hashlib
-import os
 import sqlite3
 import sys
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
 from rankloop.errors import DataError
+from rankloop.files import written_whole
 from rankloop.home import home
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.library import library_digest, read_library
@@ -76,21 +76,15 @@ def require_full_text() -> None:
 
 def write_index(path: Path, documents: Iterable[Document]) -> None:
     """Make the index file; another that is there stays until this one is finished."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        with closing(sqlite3.connect(partial)) as connection:
+        with written_whole(path) as partial, closing(sqlite3.connect(partial)) as connection:
             _fill(connection, documents)
-        partial.replace(path)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, sqlite3.Error, DataError) as error:
         raise DataError(
             f"the search index {path} cannot be written: {error}. "
             f"Make room there, or set RANKLOOP_HOME to another folder"
         ) from error
-    finally:
-        with suppress(OSError):  # it is gone, or was never there
-            partial.unlink()
 
 
 def _fill(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
