@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-crash lint bench bench-live components clean
+.PHONY: help run demo test test-crash lint docs bench bench-live components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -47,6 +47,15 @@ lint: $(VENV)/.installed-dev       ## ruff and mypy
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "installing what the documentation site needs (once)"
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.installed-docs      ## the documentation site, in site/: open site/index.html
+	@$(BIN)/python -m website.commands
+	@PYTHONPATH=. $(BIN)/zensical build --clean --strict
+
 bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in one run
 	@$(BIN)/rankloop bench --out docs/benchmarks.md
 
@@ -57,4 +66,4 @@ demo: $(VENV)/.installed           ## a search that learns while you click
 	@$(BIN)/rankloop demo
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache dist build
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .cache dist build site

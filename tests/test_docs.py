@@ -12,9 +12,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from website import commands as commands_page
+
+import rankloop
+from rankloop import client
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
 """Where the commands that serve listen unless they are told otherwise."""
 PATIENCE = 120.0
@@ -42,6 +47,14 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, shared_
     with Reader(tmp_path) as reader:
         for command in commands(page):
             reader.type(command)
+        for program in programs(page):
+            reader.run([sys.executable, "-c", program], program)
+
+
+def programs(page):
+    """Python that is no doctest, such as what is done with a command's results; live.md has a test of its own."""
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [] if page.name == "live.md" else [block for block in blocks if not block.startswith(">>> ")]
 
 
 class Reader:
@@ -70,11 +83,12 @@ class Reader:
         if words[0] in ("serve", "demo") or "--serve" in words:
             self.serve(command, words)
             return
-        done = subprocess.run(
-            [sys.executable, "-c", "from rankloop.cli import main; main()", *map(self.readdressed, words)],
-            capture_output=True, text=True, cwd=self.folder, env=self.environment,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        line = [sys.executable, "-c", "from rankloop.cli import main; main()", *map(self.readdressed, words)]
+        self.run(line, command)
+
+    def run(self, words, shown):
+        done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, env=self.environment)
+        assert done.returncode == 0, f"{shown}\n{done.stderr}"
 
     def readdressed(self, word):
         for named, port in self.ports.items():
@@ -126,7 +140,49 @@ def test_examples_run(example):
     assert done.stdout.strip()
 
 
-def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
-        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_there_is_something_to_check():
+    assert sum(len(links(page)) for page in TEXTS) > 100
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_pages_and_headings_that_are_there(page):
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        goal = (page.parent / path).resolve() if path else page
+        assert goal.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(goal), f"{page.name} links to {target}; {goal.name} has {sorted(anchors(goal))}"
+
+
+def test_every_page_is_in_the_navigation_of_the_site_and_on_the_map():
+    navigation, index = (ROOT / "mkdocs.yml").read_text(), (ROOT / "docs" / "index.md").read_text()
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    assert pages == set(re.findall(r"[\w./-]+\.md", navigation.partition("nav:")[2]))
+    missing = {page for page in pages if "/" not in page and page != "index.md" and f"({page})" not in index}
+    assert not missing, f"docs/index.md does not lead to {sorted(missing)}"
+
+
+def test_the_page_of_commands_is_what_the_command_line_says():
+    written = commands_page.PAGE.read_text()
+    assert written == commands_page.page(), "docs/commands.md is out of date: run `python -m website.commands`"
+
+
+def test_the_reference_has_everything_that_is_public():
+    described = " ".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    names = {f"rankloop.{name}" for name in rankloop.__all__} | {f"rankloop.client.{name}" for name in client.__all__}
+    absent = {name for name in names if not re.search(rf"::: {re.escape(name)}\b", described)}
+    assert not absent, f"no page below docs/api describes {sorted(absent)}"
+
+
+def links(page):
+    """Targets of a page's links to this repository; what is inside code is no link."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"`[^`\n]*`", "", text)
+    return [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+
+
+def anchors(page):
+    """What the headings of a page are called in addresses."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
