@@ -132,6 +132,11 @@ def test_each_key_has_a_budget_of_its_own_that_fills_up_again(store):
     (b"127.0.0.1:9", b"http://127.0.0.1:9", None),
     (b"[::1]:8080", b"http://[::1]:8080", None),
     (b"shop.localhost", None, None),
+    (b"", None, None),  # no browser leaves it out
+    (b"rankloop:8080", None, "host_refused"),
+    (b"192.168.1.5:8080", None, "host_refused"),
+    (b"[", None, "host_refused"),
+    (b"localhost:8080", b"http://[", "origin_refused"),
     (b"evil.example", None, "host_refused"),
     (b"evil.example:8080", b"http://evil.example:8080", "host_refused"),
     (b"127.0.0.1.evil.example", None, "host_refused"),

@@ -7,14 +7,13 @@ that somebody on this machine happens to look at. Once a key was made the servic
 
 import hashlib
 import hmac
-import ipaddress
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
+from rankloop.live.local import is_local, is_own_origin
 from rankloop.live.stores.contract import ApiKey, Store
 from rankloop.settings import NAME
 
@@ -147,33 +146,12 @@ class Keyring:
 
 
 def _refuse_foreign_pages(headers: Mapping[bytes, bytes]) -> None:
-    """A service without keys trusts this machine, but not every web page that a browser on it shows.
-
-    A page of another site sends its Origin. A site whose name was made to point at this machine (DNS rebinding) is its
-    own origin, so the Host must not be such a name: an address, `localhost`, or a name without a dot.
-    """
-    host, origin = headers.get(b"host", b"").lower(), headers.get(b"origin")
-    if host not in _LOCAL_HOSTS and not _is_local_name(host.decode("latin-1")):
+    """Without keys this machine is trusted, other sites' pages that it shows are not; see `rankloop.live.local`."""
+    host, origin = headers.get(b"host", b"").decode("latin-1"), headers.get(b"origin")
+    # Whoever sends no Host is no browser.
+    if host and not is_local(host):
         raise RequestError(
             "host_refused", "without API keys the service answers to local names only, such as localhost"
         )
-    if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
-        raise RequestError("origin_refused", "without API keys the service answers no other site's pages")
-
-
-_LOCAL_HOSTS = frozenset({b"", b"localhost", b"127.0.0.1", b"127.0.0.1:8080", b"localhost:8080"})
-
-
-@lru_cache(maxsize=1_000)
-def _is_local_name(host: str) -> bool:
-    """Whether a Host header is an address or a name that nobody can register.
-
-    >>> [_is_local_name(host) for host in ("127.0.0.1:80", "[::1]:80", "shop.localhost", "rankloop:80", "evil.example")]
-    [True, True, True, True, False]
-    """
-    name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
-    try:
-        ipaddress.ip_address(name.strip("[]"))
-    except ValueError:
-        return "." not in name or name.endswith(".localhost")
-    return True
+    if origin is not None and not is_own_origin(origin.decode("latin-1"), host):
+        raise RequestError("origin_refused", "without API keys the service does not answer pages of other sites")

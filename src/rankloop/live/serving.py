@@ -2,7 +2,6 @@
 
 import errno
 import gc
-import ipaddress
 import socket
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
 from rankloop.live.http.connections import Connection
 from rankloop.live.keys import Keyring
+from rankloop.live.local import is_local
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
@@ -40,12 +40,12 @@ def serve(
     limits = limits or Limits()
     store = open_store(address, serving=True)
     keys = Keyring(store, limits.rate)
-    if keys.open and not is_local(host):
+    if keys.open and not is_for_this_machine(host):
         store.close()
-        told = "postgresql://…" if store.shared else address  # the real one may hold a password
+        place = "postgresql://…" if store.shared else address  # the real one may hold a password
         raise SettingsError(
             f"without API keys the service listens on this machine only, not on {host}; make a key first: "
-            f"rankloop keys create NAME --scope rank --scope click --scope admin --store {told}"
+            f"rankloop keys create NAME --scope rank --scope click --scope admin --store {place}"
         )
     try:
         listening = listen(host, port)
@@ -78,8 +78,8 @@ def _keep_pauses_short(service: Service) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 takes a free one. Of a name with several addresses, the IPv4 one."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, _, _, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, _, _, _, address = min(addresses, key=lambda one: one[0] != socket.AF_INET)
         return socket.create_server((str(address[0]), port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
@@ -92,14 +92,13 @@ def url_of(listening: socket.socket, host: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
 
 
-def is_local(host: str) -> bool:
-    """Whether an address can only be reached from this machine.
+def is_for_this_machine(host: str) -> bool:
+    """Whether what listens on a host, by whichever of its addresses, can only be reached from this machine.
 
-    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0")
+    >>> is_for_this_machine("127.0.0.1"), is_for_this_machine("localhost"), is_for_this_machine("0.0.0.0")
     (True, True, False)
     """
     try:
-        found = {info[4][0] for info in socket.getaddrinfo(host, None)}
+        return all(is_local(str(info[4][0])) for info in socket.getaddrinfo(host, None))
     except OSError:
-        raise SettingsError(f"host {host!r} is no address of this machine") from None
-    return all(ipaddress.ip_address(address).is_loopback for address in found)
+        raise SettingsError(f"host {host!r} is not an address of this machine") from None

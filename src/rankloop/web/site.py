@@ -15,14 +15,16 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from rankloop import __version__
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import Keyring, digest
+from rankloop.live.local import is_local, is_own_origin
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -41,9 +43,9 @@ MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml
 
 
 class Site:
-    """Pages on a FastAPI application."""
+    """Pages on a Starlette application."""
 
-    def __init__(self, pages: FastAPI, keys: Keyring | None = None) -> None:
+    def __init__(self, pages: Starlette, keys: Keyring | None = None) -> None:
         self._pages = pages
         self._keys = keys
         self._secret = secrets.token_bytes(32)
@@ -54,8 +56,8 @@ class Site:
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._environment.globals |= {"static": static_address, "version": __version__}
-        pages.add_api_route("/static/{name:path}", static_file, methods=["GET"], include_in_schema=False)
-        pages.add_api_route("/sign-in", self._sign_in_page, methods=["GET"], include_in_schema=False)
+        pages.add_route("/static/{name:path}", static_file, ["GET"])
+        pages.add_route("/sign-in", self._sign_in_page, ["GET"])
         self.post("/sign-in", self._sign_in, needs_admin=False)
         self.post("/sign-out", self._sign_out, needs_admin=False)
 
@@ -77,7 +79,7 @@ class Site:
             except (RequestError, StoreError) as error:
                 return self._trouble(request, error)
 
-        self._pages.add_api_route(path, show, methods=["GET"], include_in_schema=False, name=f"page {path}")
+        self._pages.add_route(path, show, ["GET"])
 
     def post(self, path: str, handler: Callable[..., Any], *, needs_admin: bool = True) -> None:
         """Let a function act on a form: it takes the request and the form's fields, and gives a Response."""
@@ -91,13 +93,13 @@ class Site:
             except (RequestError, StoreError) as error:
                 return self._trouble(request, error)
 
-        self._pages.add_api_route(path, act, methods=["POST"], include_in_schema=False, name=f"form {path}")
+        self._pages.add_route(path, act, ["POST"])
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A template as an answer. `token` is what its forms must send back."""
         session, fresh = self._session(request)
         text = self._environment.get_template(template).render(
-            token=self._token(session), signed_in=self._is_signed_in(session), path=request.url.path, **values
+            token=self._token(session), signed_in=self._is_signed_in(session), path=request.scope["path"], **values
         )
         content, headers = text.encode("utf-8"), {"cache-control": "no-store", "vary": "accept-encoding"}
         if _takes_gzip(request):
@@ -135,7 +137,7 @@ class Site:
 
     def _may_see(self, request: Request) -> bool:
         if self._keys is None or self._keys.open:
-            return _is_local_host(request)
+            return is_local(request.headers.get("host", ""))
         return self._is_signed_in(self._session(request)[0])
 
     def _ask_to_sign_in(self, request: Request) -> Response:
@@ -144,16 +146,15 @@ class Site:
             return self.page(request, "trouble.html", status=403, title="Not from here", told=told)
         if "hx-request" in request.headers:
             # A part of a page: it is the whole page that must go.
-            page = urlsplit(request.headers.get("hx-current-url", "/")).path
+            page = _path_of(request.headers.get("hx-current-url", "/"))
             return Response(status_code=204, headers={"hx-redirect": f"/sign-in?{urlencode({'next': page})}"})
-        return RedirectResponse(f"/sign-in?{urlencode({'next': request.url.path})}", 303)
+        return RedirectResponse(f"/sign-in?{urlencode({'next': request.scope['path']})}", 303)
 
     async def _checked_form(self, request: Request) -> dict[str, str]:
         """The fields of a form that this site made; anything else is refused."""
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
-            raise RequestError("other_origin", "this form was sent by another site")
-        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        is_ours = origin is None or is_own_origin(origin, request.headers.get("host", ""))
+        if not is_ours or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             raise RequestError("other_origin", "this form was sent by another site")
         fields = await _form(request)
         given = request.headers.get("x-token") or fields.pop("token", "")
@@ -188,14 +189,15 @@ class Site:
 
 
 def _set_session(request: Request, response: Response, session: str) -> None:
-    secure = request.url.scheme == "https"
+    secure = request.scope["scheme"] == "https"
     response.set_cookie(SESSION, session, httponly=True, samesite="strict", secure=secure)
 
 
-def _is_local_host(request: Request) -> bool:
-    """An open service is for this machine: a name that some other site made point here is refused."""
-    name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
-    return name in ("localhost", "127.0.0.1", "::1") or name.startswith("127.") or name == "testserver"
+def _path_of(address: str) -> str:
+    try:
+        return urlsplit(address).path
+    except ValueError:  # such as http://[
+        return "/"
 
 
 def _inside(address: str | None) -> str:
@@ -247,8 +249,9 @@ def _zipped(name: str) -> bytes:
     return gzip.compress(_static(name)[0], 9)
 
 
-async def static_file(name: str, request: Request) -> Response:
+async def static_file(request: Request) -> Response:
     """One of the site's own files."""
+    name = request.path_params["name"]
     try:
         content, _ = _static(name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):

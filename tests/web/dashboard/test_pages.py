@@ -108,6 +108,7 @@ def test_looking_changes_nothing_and_forms_of_others_are_refused(client):
         ({}, {}),
         ({}, {"token": "0" * 64}),
         ({"origin": "http://evil.example"}, {"token": token}),
+        ({"origin": "http://["}, {"token": token}),
         ({"sec-fetch-site": "cross-site"}, {"token": token}),
     ]:
         answer = client.post("/models/shop/act/pause", data=fields, headers=headers)
@@ -126,8 +127,9 @@ def test_decisions_are_followed_once_they_are_confirmed(client):
         assert 'role="status"' in client.get(answer.headers["location"]).text
 
 
-def test_a_service_of_another_name_is_not_shown(client):
-    answer = client.get("/", headers={"host": "evil.example"})
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "testserver", "["])
+def test_a_service_of_another_name_is_not_shown(client, host):
+    answer = client.get("/", headers={"host": host})
     assert answer.status_code == 403
     assert "shop" not in answer.text
 
@@ -168,7 +170,10 @@ def test_with_keys_people_sign_in_and_a_revoked_key_ends_it(tmp_path):
             assert answer.headers["location"].startswith("/sign-in?next=%2F")
         part = client.get("/models/shop/live", headers={"hx-request": "true", "hx-current-url": "http://x/models/shop"})
         assert (part.status_code, part.headers["hx-redirect"]) == (204, "/sign-in?next=%2Fmodels%2Fshop")
-        page = client.get("/sign-in?next=/models/shop")
+        part = client.get("/models/shop/live", headers={"hx-request": "true", "hx-current-url": "http://["})
+        assert (part.status_code, part.headers["hx-redirect"]) == (204, "/sign-in?next=%2F")
+        page = client.get("/sign-in?next=/models/shop", headers={"host": "["})
+        assert page.status_code == 200
         token = token_of(page)
         assert client.post("/models/shop/act/pause", data={"token": token}).status_code == 403
         for key in ("", "rl_wrong", made["rank"]):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 from study_viewing import HOSTILE, half_way
 
 from rankloop.studies.records import read_results
@@ -29,9 +29,14 @@ def text_of(page):
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page.text)))
 
 
+def looking_at(root):
+    """Somebody who looks at the studies of a folder, under a name of this machine."""
+    return TestClient(create_viewer(root), base_url="http://localhost")
+
+
 @pytest.fixture
 def client(results):
-    return TestClient(create_viewer(results))
+    return looking_at(results)
 
 
 def test_the_list_says_what_each_study_is_how_many_runs_it_has_and_when_it_changed(client, results):
@@ -63,7 +68,7 @@ def test_a_study_s_page_has_the_question_the_tables_the_verdicts_and_the_setting
 
 
 def test_the_claims_of_a_kept_report_have_verdicts_and_p_values():
-    page = TestClient(create_viewer(KEPT)).get("/study/synthetic")
+    page = looking_at(KEPT).get("/study/synthetic")
     assert page.text.count("contradicted</span>") >= 9
     assert "&lt; 0.0001" in page.text
     assert len(re.findall(r'<img src="/study/synthetic/figures/[a-z-]+\.png', page.text)) == 7
@@ -171,12 +176,12 @@ def test_a_damaged_study_is_told_and_the_others_are_shown(client, results, name)
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path):
-    page = TestClient(create_viewer(tmp_path)).get("/")
+    page = looking_at(tmp_path).get("/")
     assert "rankloop run quick --out" in text_of(page)
 
 
 def test_a_results_folder_can_be_shown_itself(results):
-    client = TestClient(create_viewer(results / "small"))
+    client = looking_at(results / "small")
     assert "A small study" in text_of(client.get("/study/small"))
 
 
@@ -186,7 +191,7 @@ def test_a_picture_that_leads_elsewhere_is_drawn_anew(results, tmp_path):
     for figure in (results / "small" / "figures").glob("*.svg"):
         figure.unlink()
         figure.symlink_to(secret)
-    client = TestClient(create_viewer(results))
+    client = looking_at(results)
     picture = re.search(r'<img src="(/study/\S+)"', client.get("/study/small").text)[1]
     assert "the secret" not in client.get(picture).text
 
@@ -214,7 +219,7 @@ def test_the_self_contained_report_is_allowed_its_own_style_by_hash(client, resu
 
 
 def test_hostile_names_are_text(hostile):
-    client = TestClient(create_viewer(hostile.parent))
+    client = looking_at(hostile.parent)
     for address in ("/", f"/study/{next(iter(find_studies(hostile.parent)))}"):
         page = client.get(address).text
         assert "<script>window" not in page
@@ -224,13 +229,15 @@ def test_hostile_names_are_text(hostile):
 
 
 def test_a_page_is_light_whatever_it_shows(client):
-    kept = TestClient(create_viewer(KEPT))
+    kept = looking_at(KEPT)
     for browser, address in ((client, "/"), (client, "/study/small"), (kept, "/study/synthetic")):
         page = browser.get(address)
         parts = set(re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text))
         assert len(page.content) + sum(len(browser.get(part).content) for part in parts) < PAGE_BYTES
 
 
-def test_other_names_of_this_machine_see_nothing(results):
-    client = TestClient(create_viewer(results), base_url="http://evil.example", follow_redirects=False)
-    assert "small" not in client.get("/study/small").text
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "testserver", "["])
+def test_other_names_of_this_machine_see_nothing(results, host):
+    answer = looking_at(results).get("/study/small", headers={"host": host})
+    assert answer.status_code == 403
+    assert "small" not in answer.text

@@ -4,8 +4,8 @@ import asyncio
 import re
 from typing import Any
 
-from fastapi import Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.live import models
 from rankloop.live.errors import RequestError
@@ -96,7 +96,7 @@ class _Dashboard:
     def _walk_through(self, request: Request, model: LiveModel | None = None) -> dict[str, Any]:
         """What the first requests look like, with this service's own address."""
         host = request.headers.get("host", "")
-        address = f"{request.url.scheme}://{host}" if HOST.fullmatch(host) else "http://localhost:8080"
+        address = f"{request.scope['scheme']}://{host}" if HOST.fullmatch(host) else "http://localhost:8080"
         return {
             "address": address,
             "keys": not self._application.keys.open,

@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
-from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.client import AsyncClient, ServiceError
 from rankloop.display import signed
@@ -213,6 +214,6 @@ def pieces(snippet: Snippet) -> list[tuple[str, bool]]:
     return [(text, marked) for text, marked in [*found, (snippet.text[end:], False)] if text]
 
 
-def add_demo(pages: FastAPI, engine: Engine, url: str, seed: int) -> Demo:
+def add_demo(pages: Starlette, engine: Engine, url: str, seed: int) -> Demo:
     """Show the demo on an application that listens at `url`."""
     return Demo(Site(pages), engine, url, seed)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, Response
 
 from rankloop.web.site import HEADERS, Site
 from rankloop.web.studies import downloads
@@ -22,7 +23,7 @@ PICTURE_POLICY = "default-src 'none'; sandbox"
 class StudyPages:
     """The pages of a shelf of studies, on an application."""
 
-    def __init__(self, application: FastAPI, shelf: Shelf) -> None:
+    def __init__(self, application: Starlette, shelf: Shelf) -> None:
         self._shelf = shelf
         self._site = Site(application)
         self._site.filters.update(moment=_moment, tone=TONES.__getitem__)

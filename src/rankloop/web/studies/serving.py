@@ -6,19 +6,19 @@ import webbrowser
 from pathlib import Path
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from rankloop.cli.terminal import err
 from rankloop.errors import SettingsError
-from rankloop.live.serving import is_local, listen, url_of
+from rankloop.live.serving import is_for_this_machine, listen, url_of
 from rankloop.web.studies.folders import find_studies, require_folder
 from rankloop.web.studies.pages import StudyPages
 from rankloop.web.studies.shelf import Shelf
 
 
-def create_viewer(root: Path) -> FastAPI:
+def create_viewer(root: Path) -> Starlette:
     """The viewer as an application."""
-    application = FastAPI(title="rankloop studies", docs_url=None, redoc_url=None, openapi_url=None)
+    application = Starlette()
     StudyPages(application, Shelf(root))
     return application
 
@@ -26,7 +26,7 @@ def create_viewer(root: Path) -> FastAPI:
 def serve_studies(root: Path, *, host: str = "127.0.0.1", port: int = 8100, browser: bool = True) -> None:
     """Show the studies of a folder until the process is told to end."""
     require_folder(root)
-    if not is_local(host):
+    if not is_for_this_machine(host):
         raise SettingsError(
             f"reports are shown on this machine only, not on {host}; leave --host away, or send report.html, "
             "which needs nothing but itself"
