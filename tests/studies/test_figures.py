@@ -69,16 +69,10 @@ def test_grids_with_the_same_letters_get_files_of_their_own(made_up):
     assert not any("/" in name or "." in name for name in made)
 
 
-def test_learning_curves_of_one_grid_go_where_they_are_asked_to(made_up, tmp_path):
-    results = made_up(small({"learner": "ROLTR"}), keep=lambda cell: cell.user.name == "noisy")
-    path = figures.learning_curves(results, "g", tmp_path / "deep" / "curves.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
 def test_a_folder_that_cannot_be_written_is_named(made_up, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot write the figure"):
-        figures.learning_curves(made_up(small({"learner": "ROLTR"})), "g", tmp_path / "file" / "x.png")
+        figures.figures_for(made_up(small({"learner": "ROLTR"})))[0].write(tmp_path / "file")
 
 
 def test_captions_tell_what_is_missing(made_up):

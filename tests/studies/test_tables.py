@@ -4,7 +4,9 @@ import pytest
 from scipy import stats
 
 from rankloop.display import MISSING
-from rankloop.studies import formats, tables
+from rankloop.studies import formats, page, tables
+from rankloop.studies.blocks import Tabulated
+from rankloop.studies.coverage import Coverage
 from rankloop.studies.specification import Grid, Source, Study
 from rankloop.studies.statistics import interval
 
@@ -28,22 +30,30 @@ def level(cell):
     return LEVEL[cell.label] + 3.0 * (cell.seed % 3) + (cell.seed if cell.label == "ROLTR" else 0)
 
 
+def online_table(results):
+    return next(table for _, table in tables.tables_for(results) if table.name == "g-online")
+
+
+def grid_table(results):
+    return next(table for _, table in tables.tables_for(results) if table.name == "g-summary")
+
+
 def cell_of(table, method, column=2):
     return next(row[column] for row in table.rows if row[1].text == method)
 
 
 def test_online_numbers_are_means_with_intervals_and_the_best_click_learner_stands_out(made_up):
     results = made_up(study(), online=level)
-    table = tables.online_table(results, "g")
+    table = online_table(results)
     mean, half = interval(results.values("online_ndcg", label="ROLTR"))
-    assert cell_of(table, "ROLTR") == tables.Cell(f"{mean:.2f} ± {half:.2f}", best=True, mark="▲")
+    assert cell_of(table, "ROLTR") == tables.Entry(f"{mean:.2f} ± {half:.2f}", best=True, mark="▲")
     assert not cell_of(table, "MDPRank").best
     assert [row[1].text for row in table.rows] == ["COLTR", "PDGD", "ROLTR", "MDPRank"]
 
 
 def test_p_values_agree_with_scipy_and_pairs_share_seeds(made_up):
     results = made_up(study(), online=level, keep=lambda cell: (cell.label, cell.seed) != ("PDGD", 2))
-    (found,) = tables.significance(results, "g")
+    (found,) = tables.significance(Coverage(results), "g")
     ours, theirs = results.values("online_ndcg", label="ROLTR"), results.values("online_ndcg", label="PDGD")
     assert found.test.welch_p == pytest.approx(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
     assert found.pairs == 3
@@ -53,45 +63,45 @@ def test_p_values_agree_with_scipy_and_pairs_share_seeds(made_up):
 @pytest.mark.parametrize(("gain", "mark"), [(100.0, "▲"), (-100.0, "▼"), (0.0, "")])
 def test_marks_tell_gains_from_losses(made_up, gain, mark):
     results = made_up(study(), online=lambda cell: 500.0 + cell.seed + gain * (cell.label == "ROLTR"))
-    assert cell_of(tables.online_table(results, "g"), "ROLTR").mark == mark
+    assert cell_of(online_table(results), "ROLTR").mark == mark
 
 
 def test_published_numbers_stand_beside_the_real_collection_only(made_up):
     real = Source(data="mslr-web10k", label="MSLR10K", stands_for="mslr-web10k")
     synthetic = Source(data="mslr-like", label="MSLR10K", stands_for="mslr-web10k")
     for source, shown in ((real, True), (synthetic, False)):
-        table = tables.online_table(made_up(study(collection=_plain(source))), "g")
+        table = online_table(made_up(study(collection=_plain(source))))
         assert ("MSLR10K, published" in [column.heading for column in table.columns]) is shown
-        assert ("543.28 ▲" in formats.text(table)) is shown
+        assert ("543.28 ▲" in formats.markdown(table)) is shown
         assert any("Published" in note for note in table.notes) is shown
 
 
 def test_a_variant_of_a_method_has_no_published_number(made_up):
     real = Source(data="mslr-web10k", label="MSLR10K", stands_for="mslr-web10k")
     learners = ({"learner": "PDGD"}, {"learner": "ROLTR", "reward": "ips+", "label": "ROLTR, ips+"})
-    table = tables.online_table(made_up(study(*learners, collection=_plain(real))), "g")
+    table = online_table(made_up(study(*learners, collection=_plain(real))))
     assert cell_of(table, "PDGD", 3).text == "516.77"
     assert cell_of(table, "ROLTR, ips+", 3).text == MISSING
 
 
 def test_missing_runs_are_told(made_up):
     results = made_up(study(repeats=15), keep=lambda cell: cell.label != "PDGD" or cell.seed <= 3)
-    assert cell_of(tables.online_table(results, "g"), "PDGD").text.endswith("(3 of 15 runs)")
-    table = tables.grid_table(results, "g")
+    assert cell_of(online_table(results), "PDGD").text.endswith("(3 of 15 runs)")
+    table = grid_table(results)
     assert [row[-1].text for row in table.rows] == ["15 runs", "3 of 15 runs", "15 runs", "15 runs"]
 
 
 def test_what_was_not_run_at_all_is_named(made_up):
-    table = tables.grid_table(made_up(study(), keep=lambda cell: cell.label != "PDGD"), "g")
+    table = grid_table(made_up(study(), keep=lambda cell: cell.label != "PDGD"))
     assert "Not run: PDGD." in table.notes
 
 
 def test_a_single_run_has_no_interval_and_no_mark(made_up):
     results = made_up(study(repeats=1), online=level)
     for _, table in tables.tables_for(results):
-        assert "±" not in formats.text(table)
-        assert "nan" not in formats.text(table)
-    assert cell_of(tables.online_table(results, "g"), "ROLTR").mark == ""
+        assert "±" not in formats.markdown(table)
+        assert "nan" not in formats.markdown(table)
+    assert cell_of(online_table(results), "ROLTR").mark == ""
 
 
 def test_one_learner_alone_is_not_the_best(made_up):
@@ -101,25 +111,25 @@ def test_one_learner_alone_is_not_the_best(made_up):
 
 
 def test_without_evaluation_offline_numbers_are_missing(made_up):
-    table = tables.grid_table(made_up(study({"learner": "ROLTR"}, evaluate_every=0)), "g")
+    table = grid_table(made_up(study({"learner": "ROLTR"}, evaluate_every=0)))
     assert [cell.text for cell in table.rows[0][-2:]] == [MISSING, MISSING]
 
 
-def test_every_format_has_the_same_numbers(made_up):
-    table = tables.online_table(made_up(study(), online=level), "g")
+def test_every_format_has_the_same_numbers(made_up, tmp_path):
+    table = online_table(made_up(study(), online=level))
     best = cell_of(table, "ROLTR").text
     assert f"| **{best}** ▲ |" in formats.markdown(table)
     in_latex = best.replace("±", r"$\pm$")
     assert rf"\textbf{{{in_latex}}} $\blacktriangle$ \\" in formats.latex(table)
-    assert f'<strong>{best}</strong> <span class="mark">▲</span>' in formats.html(table)
-    assert f"{best} ▲*" in formats.text(table)
+    assert f"<strong>{best}</strong> ▲</td>" in page.html("t", [Tabulated(table)], tmp_path)
 
 
-def test_hostile_names_are_escaped(made_up):
+def test_hostile_names_are_escaped(made_up, tmp_path):
     learners = ({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"})
-    table = tables.grid_table(made_up(study(*learners)), "g")
-    assert "<script>" not in formats.html(table)
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; a_b 5% $x$" in formats.html(table)
+    table = grid_table(made_up(study(*learners)))
+    shown = page.html("t", [Tabulated(table)], tmp_path)
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; a_b 5% $x$" in shown
     assert r"\textless{}script\textgreater{}" in formats.latex(table)
     assert r"\& a\_b 5\% \$x\$ \#1 \{y\}" in formats.latex(table)
     assert formats.latex(table).count(r"\end{tabular}") == 1
@@ -130,14 +140,7 @@ def test_hostile_names_are_escaped(made_up):
 
 def test_names_stay_on_one_line(made_up):
     learners = ({"learner": "ROLTR", "label": "a\nb\x1b[31m\u202ec"}, {"learner": "PDGD"})
-    assert tables.grid_table(made_up(study(*learners)), "g").rows[0][2].text == "a b[31mc"
-
-
-def test_text_aligns(made_up):
-    table = tables.online_table(made_up(study()), "g")
-    heading, *lines = formats.text(table).splitlines()[1 : 2 + len(table.rows)]
-    assert {len(line) for line in lines} == {len(heading)}
-    assert {line.index(row[1].text) for line, row in zip(lines, table.rows, strict=True)} == {heading.index("method")}
+    assert grid_table(made_up(study(*learners))).rows[0][2].text == "a b[31mc"
 
 
 def _plain(source):

@@ -19,7 +19,7 @@ class Paragraph(NamedTuple):
     kind: str = ""
 
 
-class Facts(NamedTuple):
+class Definitions(NamedTuple):
     """Names and values."""
 
     pairs: tuple[tuple[str, str], ...]
@@ -53,4 +53,4 @@ class Folded(NamedTuple):
     text: str
 
 
-Block = Heading | Paragraph | Facts | Picture | Tabulated | Code | Folded
+Block = Heading | Paragraph | Definitions | Picture | Tabulated | Code | Folded

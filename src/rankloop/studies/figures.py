@@ -55,12 +55,6 @@ def figures_for(results: Results) -> list[Figure]:
     return [figure for grid, slug in slugs.items() for figure in _figures_of(coverage, grid, slug)]
 
 
-def learning_curves(results: Results, grid: str, path: Path) -> Path:
-    """Offline nDCG@10 over impressions, one row per collection, one column per user; bands are 95 % intervals."""
-    with calm():
-        return save(draw_curves(Coverage(results), grid), path)
-
-
 def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     records = coverage.results.select(grid=grid)
     title = coverage.grid(grid).title or grid

@@ -1,9 +1,8 @@
-"""A table as Markdown, LaTeX (booktabs), HTML or aligned text, with whatever a name may hold escaped for each."""
+"""A table as Markdown or LaTeX (booktabs), with whatever a name may hold escaped for each."""
 
-import html as htmllib
 import re
 
-from rankloop.studies.tables import Cell, Column, Table
+from rankloop.studies.tables import Entry, Table
 
 LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"
 
@@ -27,7 +26,7 @@ def markdown(table: Table) -> str:
     lines.append(_piped(["--:" if column.kind == "number" else ":--" for column in table.columns]))
     for row in (row for group in table.grouped() for row in group):
         lines.append(_piped([_markdown_cell(cell) for cell in row]))
-    notes = [escape_markdown(note) for note in _notes(table, "Bold")]
+    notes = [escape_markdown(note) for note in table.all_notes]
     return "\n".join([*lines, "", " ".join(notes)]) + "\n"
 
 
@@ -47,7 +46,7 @@ def latex(table: Table) -> str:
         "\n".join(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in group) for group in table.grouped()
     ]
     heading = " & ".join(escape_latex(column.heading) for column in table.columns)
-    notes = " ".join(escape_latex(note) for note in _notes(table, "Bold"))
+    notes = " ".join(escape_latex(note) for note in table.all_notes)
     return "\n".join(
         [
             r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(table.title)}}}",
@@ -67,79 +66,16 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
-def html(table: Table) -> str:
-    """A `<table>` in a container of its own, which scrolls where the page is too narrow."""
-    heading = "".join(f'<th scope="col"{_kind(column)}>{escape_html(column.heading)}</th>' for column in table.columns)
-    bodies = [
-        "<tbody>\n" + "\n".join(f"<tr>{_html_row(table, row)}</tr>" for row in group) + "\n</tbody>"
-        for group in table.grouped()
-    ]
-    notes = " ".join(escape_html(note) for note in _notes(table, "Bold"))
-    title = escape_html(table.title)
-    parts = [
-        f'<div class="scroll" role="region" aria-label="{title}" tabindex="0">', "<table>",
-        f"<caption>{title}</caption>", f"<thead><tr>{heading}</tr></thead>", *bodies, "</table>", "</div>",
-        f'<p class="notes">{notes}</p>', "",
-    ]  # fmt: skip
-    return "\n".join(parts)
-
-
-def escape_html(text: str) -> str:
-    """Text that HTML shows as it stands, in attributes too."""
-    return htmllib.escape(text, quote=True)
-
-
-def text(table: Table) -> str:
-    """Aligned columns for a terminal; the best of its kind carries a star."""
-    shown = rows(table)
-    widths = [max(len(row[index]) for row in shown) for index in range(len(table.columns))]
-    lines = [table.title]
-    for row in shown:
-        padded = [
-            value.rjust(width) if column.kind == "number" else value.ljust(width)
-            for value, width, column in zip(row, widths, table.columns, strict=True)
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return "\n".join([*lines, *_notes(table, "*")]) + "\n"
-
-
-def rows(table: Table) -> list[list[str]]:
-    """Headings and rows as plain strings, repeated group names left out, the best of its kind with a star."""
-    body = [[cell.plain + ("*" if cell.best else "") for cell in row] for group in table.grouped() for row in group]
-    return [[column.heading for column in table.columns], *body]
-
-
-def _notes(table: Table, sign: str) -> list[str]:
-    if not any(cell.best for row in table.rows for cell in row):
-        return list(table.notes)
-    return [*table.notes, f"{sign}: {table.best}."]
-
-
 def _piped(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown_cell(cell: Cell) -> str:
+def _markdown_cell(cell: Entry) -> str:
     shown = escape_markdown(cell.text)
     return f"{f'**{shown}**' if cell.best and shown else shown} {cell.mark}".strip()
 
 
-def _latex_cell(cell: Cell) -> str:
+def _latex_cell(cell: Entry) -> str:
     shown = escape_latex(cell.text)
     shown = rf"\textbf{{{shown}}}" if cell.best else shown
     return f"{shown} {escape_latex(cell.mark)}".strip()
-
-
-def _html_row(table: Table, row: tuple[Cell, ...]) -> str:
-    made = []
-    for cell, column in zip(row, table.columns, strict=True):
-        shown = escape_html(cell.text)
-        shown = f"<strong>{shown}</strong>" if cell.best else shown
-        shown = f'<span class="tone {escape_html(cell.tone)}">{shown}</span>' if cell.tone else shown
-        shown += f' <span class="mark">{escape_html(cell.mark)}</span>' if cell.mark else ""
-        made.append(f"<td{_kind(column)}>{shown}</td>")
-    return "".join(made)
-
-
-def _kind(column: Column) -> str:
-    return f' class="{column.kind}"'

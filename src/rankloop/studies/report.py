@@ -18,12 +18,12 @@ from rankloop.display import counted, duration, p_value
 from rankloop.errors import SettingsError
 from rankloop.files import write_text
 from rankloop.studies import figures, formats, page, tables
-from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
+from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, runs_of
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import Source, load_study
-from rankloop.studies.tables import Cell, Column, Table
+from rankloop.studies.tables import Column, Entry, Table
 
 
 def write(results: Results, folder: Path) -> Path:
@@ -47,7 +47,7 @@ def blocks_for(results: Results, pictures: Sequence[figures.Figure]) -> list[Blo
     blocks: list[Block] = [Heading(1, study.title or study.name)]
     if study.question:
         blocks.append(Paragraph(study.question, "question"))
-    blocks += [Heading(2, "What was run"), Facts(tuple(_facts(coverage)))]
+    blocks += [Heading(2, "What was run"), Definitions(tuple(_facts(coverage)))]
     by_grid = tables.tables_for(results)
     for grid, twins in coverage.distinct_grids().items():
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
@@ -136,7 +136,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Table:
     headings = ("", "claim", "collection", "clicks", "verdict", "effect", "p")
     rows = [
         (
-            *_cells(one.number, one.sentence, one.collection, one.user), Cell(one.verdict, tone=one.verdict),
+            *_cells(one.number, one.sentence, one.collection, one.user), Entry(one.verdict, tone=one.verdict),
             *_cells(one.effect, p_value(one.p)),
         )
         for one in verdicts
@@ -152,14 +152,14 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Table:
 def _decisions(verdicts: Sequence[Verdict]) -> Table:
     names = (Column(heading, "name") for heading in ("", "collection", "clicks", "verdict"))
     rows = [
-        (*_cells(one.number, one.collection, one.user), Cell(one.verdict, tone=one.verdict), *_cells(one.detail))
+        (*_cells(one.number, one.collection, one.user), Entry(one.verdict, tone=one.verdict), *_cells(one.detail))
         for one in verdicts
     ]
     return Table("decisions", "Which test on which runs", (*names, Column("how", "words")), tuple(rows), 1)
 
 
-def _cells(*texts: str) -> tuple[Cell, ...]:
-    return tuple(Cell(tables.plain(text)) for text in texts)
+def _cells(*texts: str) -> tuple[Entry, ...]:
+    return tuple(Entry(tables.plain(text)) for text in texts)
 
 
 def _reproduce(coverage: Coverage) -> list[Block]:

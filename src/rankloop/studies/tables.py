@@ -1,21 +1,21 @@
-"""Tables of results, built once and written as Markdown, LaTeX, HTML or aligned text.
+"""Tables of results, built once and written as Markdown, LaTeX or HTML.
 
-A table knows what its cells mean (best, mark, how many runs), not how that looks; the writers decide that. Numbers are
-means over runs ± 95 % t-intervals; a place with fewer runs than the study asks for says so in its cell.
+A table knows what its entries mean (best, mark, how many runs), not how that looks; the writers decide that. Numbers
+are means over runs ± 95 % t-intervals; an entry with fewer runs than the study asks for says so.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rankloop.display import MISSING, p_value
+from rankloop.display import MISSING, p_value, signed
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Record, Results
 from rankloop.studies.statistics import Comparison, compare, holm, interval
 
 
-class Cell(NamedTuple):
+class Entry(NamedTuple):
     """One entry: its text, whether it is the best of its kind, a significance mark, and a tone (a claim's verdict)."""
 
     text: str
@@ -42,23 +42,34 @@ class Table(NamedTuple):
     name: str
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[Entry, ...], ...]
     groups: int = 0
     notes: tuple[str, ...] = ()
     best: str = ""
 
-    def grouped(self) -> list[list[tuple[Cell, ...]]]:
-        """Rows by group, with what repeats the row above left empty."""
-        made: list[list[tuple[Cell, ...]]] = []
-        above: tuple[Cell, ...] = ()
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and what bold type means where there is any."""
+        bold = any(entry.best for row in self.rows for entry in row)
+        return (*self.notes, f"Bold: {self.best}.") if bold else self.notes
+
+    def lines(self) -> Iterator[tuple[tuple[Entry, ...], int]]:
+        """Each row, with how many of its grouping columns repeat the row above."""
+        above: tuple[Entry, ...] = ()
         for row in self.rows:
             same = 0
             while above and same < self.groups and row[same].text == above[same].text:
                 same += 1
+            yield row, same
+            above = row
+
+    def grouped(self) -> list[list[tuple[Entry, ...]]]:
+        """Rows by group, with what repeats the row above left empty."""
+        made: list[list[tuple[Entry, ...]]] = []
+        for row, same in self.lines():
             if same < self.groups or not made:
                 made.append([])
-            made[-1].append((*(Cell("") for _ in range(same)), *row[same:]))
-            above = row
+            made[-1].append((*(Entry("") for _ in range(same)), *row[same:]))
         return made
 
 
@@ -80,31 +91,16 @@ def tables_for(results: Results) -> list[tuple[str, Table]]:
     for grid in coverage.distinct_grids():
         if coverage.compares_methods(grid):
             made.append((grid, _online_table(coverage, grid)))
-            tests = _significance(coverage, grid)
+            tests = significance(coverage, grid)
             if tests:
                 made.append((grid, _significance_table(coverage, grid, tests)))
         made.append((grid, _grid_table(coverage, grid)))
     return made
 
 
-def online_table(results: Results, grid: str) -> Table:
-    """The paper's Table 2 for a grid of methods: online nDCG@10 by user, method and collection."""
-    return _online_table(Coverage(results), grid)
-
-
-def significance(results: Results, grid: str, field: str = "online_ndcg") -> list[Significance]:
-    """ROLTR against PDGD wherever both were run."""
-    return _significance(Coverage(results), grid, field)
-
-
-def grid_table(results: Results, grid: str) -> Table:
-    """Online and offline nDCG@10 and learning speed of every learner of a grid, by collection and user."""
-    return _grid_table(Coverage(results), grid)
-
-
 def _online_table(coverage: Coverage, grid: str) -> Table:
     collections, users, labels = coverage.collections(grid), coverage.users(grid), coverage.labels(grid)
-    marks = {(one.collection, one.user, one.label): one.test.mark for one in _significance(coverage, grid)}
+    marks = {(one.collection, one.user, one.label): one.test.mark for one in significance(coverage, grid)}
     published = {collection: _published(coverage, grid, collection) for collection in collections}
     columns = [Column("clicks", "name"), Column("method", "name")]
     for collection in collections:
@@ -116,10 +112,10 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
             row = [_name(user), _name(label)]
             for collection in collections:
                 told = _mean(coverage, (grid, collection, user, label), "online_ndcg", 2)
-                row.append(Cell(told, best[collection] == label, marks.get((collection, user, label), "")))
+                row.append(Entry(told, best[collection] == label, marks.get((collection, user, label), "")))
                 if published[collection]:
                     number, mark = published[collection].get((user, label), (math.nan, ""))
-                    row.append(Cell(f"{number:.2f}" if math.isfinite(number) else MISSING, mark=mark))
+                    row.append(Entry(f"{number:.2f}" if math.isfinite(number) else MISSING, mark=mark))
             rows.append(tuple(row))
     notes = [
         "Online nDCG@10: Σ 0.9995^i · nDCG@10 of the page shown at impression i, 2000 at most.",
@@ -135,7 +131,8 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
     )  # fmt: skip
 
 
-def _significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> list[Significance]:
+def significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> list[Significance]:
+    """ROLTR against PDGD wherever both were run."""
     by_learner = {label: coverage.learner(grid, label) for label in coverage.labels(grid)}
     reference = next((label for label, learner in by_learner.items() if learner == "PDGD"), None)
     if reference is None:
@@ -171,8 +168,9 @@ def _significance_table(coverage: Coverage, grid: str, tests: Sequence[Significa
     rows = [
         (
             _name(one.collection), _name(one.user), _name(f"{one.label} − {one.reference}"),
-            Cell(f"{one.test.difference:+.2f}".replace("-", "−")), Cell(p_value(one.test.welch_p)),
-            Cell(p_value(p)), Cell(p_value(one.test.paired_p)), Cell(str(one.pairs)), Cell(one.test.mark or MISSING),
+            Entry(signed(one.test.difference, 2)),
+            *(Entry(p_value(value)) for value in (one.test.welch_p, p, one.test.paired_p)),
+            Entry(str(one.pairs)), Entry(one.test.mark or MISSING),
         )
         for one, p in zip(tests, corrected, strict=True)
     ]  # fmt: skip
@@ -200,10 +198,10 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
                 row = [_name(collection), _name(user), _name(label)]
                 for field, _, digits in fields:
                     told = _interval(coverage.runs(grid, collection, user, label), field, digits)
-                    row.append(Cell(told, best.get(field) == label))
+                    row.append(Entry(told, best.get(field) == label))
                 if partial:
                     runs = coverage.runs(grid, collection, user, label)
-                    row.append(Cell(coverage.told(runs, grid, collection, user, label)))
+                    row.append(Entry(coverage.told(runs, grid, collection, user, label)))
                 rows.append(tuple(row))
     impressions = max(record.impressions for record in records)
     notes = [
@@ -274,5 +272,5 @@ def plain(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
 
 
-def _name(text: str) -> Cell:
-    return Cell(plain(text))
+def _name(text: str) -> Entry:
+    return Entry(plain(text))

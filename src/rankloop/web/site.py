@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -45,14 +45,15 @@ MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml
 class Site:
     """Pages on a Starlette application."""
 
-    def __init__(self, pages: Starlette, keys: Keyring | None = None) -> None:
+    def __init__(self, pages: Starlette, keys: Keyring | None = None, templates: BaseLoader | None = None) -> None:
         self._pages = pages
         self._keys = keys
         self._secret = secrets.token_bytes(32)
         self._sessions: dict[str, tuple[bytes, float]] = {}
         """Session → the hash of the key that it was opened with, and when it ends."""
+        own = PackageLoader("rankloop.web")
         self._environment = Environment(
-            loader=PackageLoader("rankloop.web"), autoescape=select_autoescape(default=True), undefined=StrictUndefined,
+            loader=ChoiceLoader([own, templates]) if templates else own, autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._environment.globals |= {"static": static_address, "version": __version__}

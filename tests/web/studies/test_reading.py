@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankloop.studies import figures, page, report
-from rankloop.studies.blocks import Code, Facts, Folded, Picture, Tabulated
+from rankloop.studies.blocks import Code, Definitions, Folded, Picture, Tabulated
 from rankloop.studies.records import read_results
 from rankloop.web.studies.reading import read_markdown
 
@@ -18,7 +18,7 @@ def test_a_kept_report_read_and_written_again_is_the_same_text(path):
     text = path.read_text(encoding="utf-8")
     blocks = read_markdown(text)
     assert page.markdown(blocks) == text
-    assert {Code, Facts, Folded, Picture, Tabulated} <= {type(block) for block in blocks}
+    assert {Code, Definitions, Folded, Picture, Tabulated} <= {type(block) for block in blocks}
 
 
 def test_names_that_look_like_markdown_come_back_as_they_were(hostile):

@@ -65,11 +65,6 @@ class Candidates:
         """The documents' dotted names."""
         return tuple(document.id for document in self.documents)
 
-    @cached_property
-    def titles(self) -> tuple[str, ...]:
-        """What a result page shows first."""
-        return self.ids
-
     def snippet(self, row: int) -> Snippet:
         """Why this candidate was found: plain text with the stretches to mark."""
         return snippet(self.documents[row], self.terms)

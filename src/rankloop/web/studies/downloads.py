@@ -1,8 +1,6 @@
 """What a study's page offers to other tools: the files as they lie there, and results and tables as CSV."""
 
-import base64
 import csv
-import hashlib
 import io
 import json
 import re
@@ -12,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from rankloop.studies.page import policy_for
 from rankloop.studies.records import Record, Results
 from rankloop.studies.tables import Table
 
@@ -50,12 +49,7 @@ def table_csv(table: Table) -> str:
 def policy_of(page: str) -> str:
     """A policy for a self-contained report: its own style by its hash, pictures that it carries, and nothing else."""
     styles = re.findall(r"<style>(.*?)</style>", page, flags=re.DOTALL)
-    hashes = [base64.b64encode(hashlib.sha256(style.encode()).digest()).decode() for style in styles]
-    allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
-    return (
-        f"default-src 'none'; img-src data:; style-src {allowed}; base-uri 'none'; form-action 'none'; "
-        "frame-ancestors 'none'"
-    )
+    return f"{policy_for(styles)}; frame-ancestors 'none'"
 
 
 def media_type(path: Path) -> str:

@@ -5,14 +5,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from jinja2 import PackageLoader
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from rankloop.studies.blocks import Tabulated
+from rankloop.studies.page import Image, sections_of, size_of
 from rankloop.web.site import HEADERS, Site
 from rankloop.web.studies import downloads
 from rankloop.web.studies.folders import WRITTEN, file_of
-from rankloop.web.studies.presenting import sections_of, tables_of
 from rankloop.web.studies.shelf import Opened, Shelf, Standing
 
 TONES = {"complete": "good", "in progress": "open", "partial": "open", "report only": "plain", "unreadable": "bad"}
@@ -25,7 +27,7 @@ class StudyPages:
 
     def __init__(self, application: Starlette, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._site = Site(application)
+        self._site = Site(application, templates=PackageLoader("rankloop.studies"))
         self._site.filters.update(moment=_moment, tone=TONES.__getitem__)
         self._site.get("/", self._list)
         self._site.get("/list", self._list_part)
@@ -53,7 +55,7 @@ class StudyPages:
         files = [name for name in WRITTEN if name != "report.html" and file_of(opened.folder, name)]
         return self._site.page(
             request, "studies/study.html", title=opened.standing.title, study=opened.standing,
-            sections=sections_of(opened.blocks, opened.pictures, opened.settings), files=files, is_news=False,
+            sections=sections_of(opened.blocks), images=_images(opened), files=files, is_news=False,
             has_results=bool(_records(opened)), alone=file_of(opened.folder, "report.html") is not None,
         )  # fmt: skip
 
@@ -87,7 +89,7 @@ class StudyPages:
     async def _table(self, request: Request) -> Response:
         opened = await self._opened(request)
         number = request.path_params["file"].removesuffix(".csv")
-        found = [] if opened is None else tables_of(opened.blocks)
+        found = [] if opened is None else [one.table for one in opened.blocks if isinstance(one, Tabulated)]
         if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(found):
             return self._missing(request)
         name = f"{request.path_params['address']}-table-{int(number)}.csv"
@@ -115,6 +117,15 @@ class StudyPages:
     def _missing(self, request: Request) -> Response:
         told = "There is no such study, or no such file of it. It may have been moved since the page was made."
         return self._site.page(request, "trouble.html", status=404, title="Not found", told=told)
+
+
+def _images(opened: Opened) -> dict[str, Image]:
+    """Where the page finds its pictures; the mark changes with the results, so none is kept too long."""
+    place, mark = f"/study/{opened.standing.address}/figures", opened.standing.mark
+    return {
+        name: Image(f"{place}/{name}{one.suffix}?{mark}", *size_of(one.content), one.suffix[1:].upper())
+        for name, one in opened.pictures.items()
+    }
 
 
 def _records(opened: Opened) -> list[Any]:

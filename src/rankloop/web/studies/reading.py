@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from rankloop.studies.blocks import Block, Code, Facts, Folded, Heading, Paragraph, Picture, Tabulated
-from rankloop.studies.tables import Cell, Column, Table
+from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
+from rankloop.studies.tables import Column, Entry, Table
 
 _TONES = ("supported", "contradicted", "undecided")
 _MARKS = "△▽▲▼"
@@ -64,7 +64,7 @@ def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
     if piece.startswith("```"):
         return Code(_unfenced(piece))
     if piece.startswith("- **"):
-        return Facts(tuple(_fact(line) for line in piece.splitlines()))
+        return Definitions(tuple(_fact(line) for line in piece.splitlines()))
     question = len(before) == 1 and isinstance(before[0], Heading)
     return Paragraph(_plain(piece), "question" if question else "")
 
@@ -135,13 +135,13 @@ def _split(line: str) -> list[str]:
     return [cell.strip() for cell in re.findall(r"((?:\\.|[^\\|])*)\|", line.strip().removeprefix("|"))]
 
 
-def _cell(text: str) -> Cell:
+def _cell(text: str) -> Entry:
     shown, mark = text, ""
     if shown[-2:-1] == " " and shown[-1] in _MARKS:
         shown, mark = shown[:-2], shown[-1]
     best = len(shown) > 4 and shown.startswith("**") and shown.endswith("**")
     plain = _plain(shown[2:-2] if best else shown)
-    return Cell(plain, best, mark, plain if plain in _TONES else "")
+    return Entry(plain, best, mark, plain if plain in _TONES else "")
 
 
 def _plain(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from rankloop.errors import RankloopError
 from rankloop.studies import figures, report
-from rankloop.studies.blocks import Block, Facts, Heading, Paragraph
+from rankloop.studies.blocks import Block, Definitions, Folded, Heading, Paragraph
 from rankloop.studies.coverage import runs_of
 from rankloop.studies.records import Results
 from rankloop.studies.specification import cells
@@ -68,7 +68,6 @@ class Opened(NamedTuple):
     blocks: list[Block]
     pictures: dict[str, pictures.Drawn]
     results: Results | None
-    settings: str
 
 
 class Shelf:
@@ -165,7 +164,7 @@ def _stand_of_report(folder: Path, empty: Standing) -> Standing:
     blocks = read_markdown((folder / "report.md").read_text(encoding="utf-8"))
     title = next((one.text for one in blocks if isinstance(one, Heading)), empty.place)
     question = next((one.text for one in blocks if isinstance(one, Paragraph) and one.kind == "question"), "")
-    facts = [pair for one in blocks if isinstance(one, Facts) for pair in one.pairs]
+    facts = [pair for one in blocks if isinstance(one, Definitions) for pair in one.pairs]
     runs = next((value.removesuffix(" finished") for name, value in facts if name == "runs"), "–")
     collections = ", ".join(value.split(":")[0].split(" (")[0] for name, value in facts if name == "collection")
     return empty._replace(title=title, question=question, state="report only", runs=runs, collections=collections)
@@ -173,10 +172,10 @@ def _stand_of_report(folder: Path, empty: Standing) -> Standing:
 
 def _open(folder: Path, standing: Standing) -> Opened:
     if standing.trouble:
-        return Opened(standing, folder, [], {}, None, "")
+        return Opened(standing, folder, [], {}, None)
     if not (folder / "study.toml").is_file():
         blocks = read_markdown((folder / "report.md").read_text(encoding="utf-8"))
-        return Opened(standing, folder, blocks, pictures.kept(folder, blocks), None, "")
+        return Opened(standing, folder, blocks, pictures.kept(folder, blocks), None)
     try:
         study = read_study(folder)
         results = read_finished(folder, study)
@@ -184,10 +183,12 @@ def _open(folder: Path, standing: Standing) -> Opened:
         blocks = report.blocks_for(results, drawn)
         written = folder / "results.parquet" if is_summarised(folder) else None
         shown = pictures.drawn(folder, drawn, written)
-        settings = (folder / "study.toml").read_text(encoding="utf-8")
-        return Opened(standing, folder, blocks, shown, results, settings)
+        # The study's own file takes the place of the same as JSON.
+        settings = Folded("The study as TOML", (folder / "study.toml").read_text(encoding="utf-8"))
+        blocks = [settings if isinstance(block, Folded) else block for block in blocks]
+        return Opened(standing, folder, blocks, shown, results)
     except (RankloopError, OSError, UnicodeDecodeError) as error:
-        return Opened(standing._replace(trouble=str(error), state="unreadable"), folder, [], {}, None, "")
+        return Opened(standing._replace(trouble=str(error), state="unreadable"), folder, [], {}, None)
 
 
 def _printable(text: str) -> str:
