@@ -9,13 +9,14 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.live import models
 from rankloop.live.errors import RequestError
+from rankloop.live.fold import summary_of
 from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
 from rankloop.web.dashboard import health, intervals, panels
 from rankloop.web.dashboard.charts import CHARTS, Chart, Plot, Source
 from rankloop.web.dashboard.formats import FILTERS
-from rankloop.web.dashboard.reading import Readings, weights_of
+from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import CONTROL, LEARNED, OVERS, Over, by_group, over_named, pages, reward_of
 from rankloop.web.site import Site
 
@@ -199,7 +200,7 @@ class _Dashboard:
         snapshot = await asyncio.to_thread(self._service.store.snapshot, model.id, version)
         if snapshot is None:
             raise RequestError("no_such_snapshot", f"there is no snapshot of version {version} any more")
-        return panels.changes(model, weights_of(snapshot.state))
+        return panels.changes(model, summary_of(snapshot.state).weights)
 
     async def _act(self, request: Request, fields: dict[str, str]) -> Response:
         model, action = self._decision(request)

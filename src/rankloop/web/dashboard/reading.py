@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED
+from rankloop.live.fold import summary_of
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 from rankloop.live.start import Report, starting_point
@@ -150,7 +150,7 @@ class Readings:
                 whole = self._service.store.snapshot(*key)
                 if whole is None:
                     continue
-                self._weights[key] = weights_of(whole.state)
+                self._weights[key] = summary_of(whole.state).weights
                 if len(self._weights) > 5 * HISTORY:
                     del self._weights[next(iter(self._weights))]
             found.append((snapshot, self._weights[key]))
@@ -163,12 +163,6 @@ class Readings:
             except SettingsError:
                 self._starts[model.id] = None
         return self._starts[model.id]
-
-
-def weights_of(state: bytes) -> NDArray[np.float64]:
-    """Only the weights of a kept state."""
-    arrays = msgspec.msgpack.decode(state)["arrays"]
-    return np.frombuffer(arrays["ranker.weights"], np.float64)
 
 
 def keeps_first(pages: list[Shown]) -> float | None:
