@@ -142,14 +142,14 @@ def test_results_are_read_back_without_the_data(tmp_path):
 STARTED = """
 import sys
 from pathlib import Path
-from rankloop.studies import executors
+from rankloop.engines.processes import LocalProcesses
 from rankloop.studies.runner import make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 if __name__ == "__main__":
     study = parse(Path(sys.argv[1]).read_text(), "small")
     plan = make_plan(study, cells(study), Path(sys.argv[2]))
-    with executors.local(2) as executor:
-        run_plan(plan, executor, lambda _: None)
+    with LocalProcesses(2) as engine:
+        run_plan(plan, engine, lambda _: None)
 """
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from rankloop.cli.terminal import (
 )
 from rankloop.data import load
 from rankloop.display import duration
+from rankloop.engines import Engine, engine
 from rankloop.errors import DataError, SettingsError
 from rankloop.kernels.compiler import cache_folder
 from rankloop.learners import Learner
 from rankloop.settings import require_whole_number
 from rankloop.simulation import simulate
-from rankloop.studies import executors, options, report
+from rankloop.studies import options, report
 from rankloop.studies.records import Record, Results, read_results
 from rankloop.studies.runner import Plan, make_plan, run_plan
 from rankloop.studies.specification import cells, load_study
@@ -59,11 +59,11 @@ def run(
     folder = Path("results") / study.name if folder is None else folder
     with working(f"opening {study.name}'s collections"):
         plan = make_plan(study, chosen, folder)
-    with _executor(on, workers) as executor:
-        _tell_plan(plan, executor.slots)
-        _compile([cell.learner for cell, _ in plan.missing], executor)
+    with engine(on, workers) as place:
+        _tell_plan(plan, place.slots)
+        _compile([cell.learner for cell, _ in plan.missing], place)
         with study_progress(len(plan.missing)) as show:
-            outcome = run_plan(plan, executor, show)
+            outcome = run_plan(plan, place, show)
     if json:
         print_json(summary(outcome.results))
         report.write(outcome.results, folder)
@@ -74,14 +74,6 @@ def run(
     for what, cause in outcome.failures:
         err.print(f"failed: {what}: {cause}")
     return 1 if outcome.failures else 0
-
-
-def _executor(on: str, workers: int) -> AbstractContextManager[executors.Executor]:
-    if on == "local":
-        return executors.local(workers)
-    if on == "ray" or on.startswith(("ray://", "ray:")):
-        return executors.ray_cluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:])
-    raise SettingsError(f"--on must be local, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")
 
 
 def results(folder: Path, json: bool = False) -> None:
@@ -172,14 +164,14 @@ def _tell_plan(plan: Plan, workers: int) -> None:
     )
 
 
-def _compile(learners: list[Learner], executor: executors.Executor) -> None:
+def _compile(learners: list[Learner], place: Engine) -> None:
     """Compile the loop of each method once, in parallel, before the runs need it."""
     methods = {learner.name: learner for learner in learners}
     fresh = {name: learner for name, learner in methods.items() if not (cache_folder() / f"{name}.compiled").exists()}
     if not fresh:
         return
     with progress_in_steps("compiling, once", len(fresh)) as tell:
-        futures = {name: executor.submit(_compile_one, learner) for name, learner in fresh.items()}
+        futures = {name: place.submit(_compile_one, learner) for name, learner in fresh.items()}
         for name, future in futures.items():
             future.result()
             (cache_folder() / f"{name}.compiled").touch()

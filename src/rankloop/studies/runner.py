@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rankloop.data import Collection, load
+from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.run import Run
 from rankloop.simulation import simulate
-from rankloop.studies.executors import Executor
 from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
 from rankloop.studies.specification import Cell, Source, Study
 
@@ -95,16 +95,16 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str
     return Plan(study, folder, keyed, [(missing[key], key) for key in ordered], costs)
 
 
-def run_plan(plan: Plan, executor: Executor, show: Callable[[Progress], None]) -> Outcome:
+def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Outcome:
     """Run what is missing; a run that fails is reported with its cause and does not stop the others."""
     waiting = list(reversed(plan.missing))
     running: dict[Future[Any], tuple[Cell, str]] = {}
     failures: list[tuple[str, str]] = []
     began, done, impressions, worked = time.monotonic(), 0, 0, 0.0
     while waiting or running:
-        while waiting and len(running) < executor.slots:
+        while waiting and len(running) < engine.slots:
             cell, key = waiting.pop()
-            running[executor.submit(run_cell, cell)] = (cell, key)
+            running[engine.submit(run_cell, cell)] = (cell, key)
         finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
         for future in finished:
             cell, key = running.pop(future)

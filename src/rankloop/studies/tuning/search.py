@@ -9,17 +9,17 @@ seeds, and so the sequence of queries.
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from rankloop import users
 from rankloop.data import Collection, load
 from rankloop.data.worlds import WORLDS
+from rankloop.engines.processes import each_done
 from rankloop.errors import DataError, DivergenceError, SettingsError
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.settings import require_choice, require_seed, require_whole_number
@@ -154,7 +154,8 @@ def tune(
         for repeat in range(repeats)
     ]
     values = np.full((len(learners), repeats), np.nan)
-    for trial, value in _run_all(trials, folds[0] if isinstance(place, Collection) else place, cores):
+    shared = folds[0] if isinstance(place, Collection) else place
+    for trial, value in each_done(_value, [(trial, shared) for trial in trials], cores):
         values[trial.candidate, trial.repeat] = value
         if progress is not None:
             progress(described(chosen_of(trial.learner, space)))
@@ -192,13 +193,6 @@ class _Trial(NamedTuple):
     impressions: int
     seed: int
     objective: str
-
-
-def _run_all(trials: list[_Trial], data: Collection | Source, workers: int) -> Iterator[tuple[_Trial, float]]:
-    """Run the trials on so many processes, and give each with its value as it is done."""
-    jobs = (delayed(_value)(trial, data) for trial in trials)
-    # Arrays are mapped copy-on-write: read-only ones would be another type, and compile every kernel again.
-    yield from Parallel(n_jobs=workers, return_as="generator_unordered", mmap_mode="c")(jobs)
 
 
 def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:

@@ -2,13 +2,13 @@
 
 import pytest
 
+from rankloop.engines.ray import RayCluster
 from rankloop.errors import SettingsError
-from rankloop.studies import executors
 from rankloop.studies.runner import make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
-from .test_runner import numbers, run
-from .test_specification import SMALL
+from ..studies.test_runner import numbers, run
+from ..studies.test_specification import SMALL
 
 ray = pytest.importorskip("ray")
 
@@ -41,8 +41,8 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
             killed.append(progress.done)
             started.remove_node(nodes[0], allow_graceful=False)
 
-    with executors.ray_cluster(started.address) as executor:
-        outcome = run_plan(plan, executor, show)
+    with RayCluster(started.address) as engine:
+        outcome = run_plan(plan, engine, show)
     assert killed
     assert killed[0] < len(plan.missing)
     assert outcome.failures == []
@@ -50,5 +50,5 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
 
 
 def test_an_address_where_nobody_answers_is_told_at_once():
-    with pytest.raises(SettingsError, match="no Ray cluster answers"), executors.ray_cluster("127.0.0.1:1"):
+    with pytest.raises(SettingsError, match="no Ray cluster answers"), RayCluster("127.0.0.1:1"):
         pass

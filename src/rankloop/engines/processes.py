@@ -1,0 +1,45 @@
+"""Processes on this machine."""
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Self
+
+from joblib import Parallel, delayed
+
+
+class LocalProcesses:
+    """So many processes. One that dies takes only its own computation along: the next gets a new pool."""
+
+    def __init__(self, workers: int) -> None:
+        self.slots = workers
+        self._pool = self._new_pool()
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Start a computation in a process of its own."""
+        try:
+            return self._pool.submit(function, *arguments)
+        except BrokenProcessPool:
+            self._pool = self._new_pool()
+            return self._pool.submit(function, *arguments)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        spawn = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.slots, mp_context=spawn)
+
+
+def each_done(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
+    """The result of `function(*job)` for each job, as they are done. With one worker nothing leaves this process.
+
+    For jobs that share large arrays, and for callers whose main module must not be imported a second time. Arrays are
+    mapped copy-on-write: read-only ones would be another type, and compile every kernel again.
+    """
+    calls = (delayed(function)(*job) for job in jobs)
+    yield from Parallel(n_jobs=workers, return_as="generator_unordered", mmap_mode="c")(calls)

@@ -1,0 +1,55 @@
+"""An existing Ray cluster."""
+
+import logging
+import socket
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Self
+
+from rankloop.errors import SettingsError
+
+
+class RayCluster:
+    """A connection to a cluster (`auto`, `HOST:PORT` or `ray://HOST:PORT`).
+
+    A computation whose node dies is started again on another one.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise SettingsError(
+                "--on ray needs the package ray; install it with: pip install 'rankloop[ray]'"
+            ) from None
+        self._ray = ray
+        _require_answer(address)
+        try:
+            ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
+        # Twice as many runs as cores are under way, so that no core waits for this process to send the next one.
+        self.slots = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Start a computation on one core of the cluster, again and again if its node is lost."""
+        remote = self._ray.remote(num_cpus=1, max_retries=-1)(function)
+        future: Future[Any] = remote.remote(*arguments).future()
+        return future
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()  # what still runs for us there is stopped
+
+
+def _require_answer(address: str) -> None:
+    """Ray itself waits for minutes before it says that nobody is there."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
