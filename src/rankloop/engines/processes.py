@@ -1,6 +1,9 @@
-"""Processes on this machine."""
+"""Processes on this machine. Whatever ends the process that started them ends them too."""
 
 import multiprocessing
+import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -32,7 +35,7 @@ class LocalProcesses:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, mp_context=spawn)
+        return ProcessPoolExecutor(self.slots, mp_context=spawn, initializer=end_with, initargs=(os.getpid(),))
 
 
 def each_done(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
@@ -42,4 +45,16 @@ def each_done(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], wor
     mapped copy-on-write: read-only ones would be another type, and compile every kernel again.
     """
     calls = (delayed(function)(*job) for job in jobs)
-    yield from Parallel(n_jobs=workers, return_as="generator_unordered", mmap_mode="c")(calls)
+    watched = {} if workers == 1 else {"initializer": end_with, "initargs": (os.getpid(),)}
+    yield from Parallel(n_jobs=workers, return_as="generator_unordered", mmap_mode="c", **watched)(calls)
+
+
+def end_with(parent: int) -> None:
+    """End this process when `parent` does: nobody else would tell a worker that waits for work."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
