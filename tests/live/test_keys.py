@@ -100,6 +100,20 @@ def test_a_key_that_makes_no_sense_is_not_made(store, name, scopes, sentence):
     assert len(store.api_keys()) == 1
 
 
+def test_a_key_known_by_its_hash_is_valid_for_its_scopes_until_it_is_revoked(store):
+    """The dashboard's cookie holds a key's hash, and is asked about this way."""
+    shop, other = (digest(create_key(store, name, ["rank", "click"], 1)) for name in ("shop", "other"))
+    ring = Keyring(store, 1000)
+    assert ring.is_valid(shop, "rank")
+    assert ring.is_valid(shop, "click")
+    assert not ring.is_valid(shop, "admin")
+    assert not ring.is_valid(digest("rl_somebody-else"), "rank")
+    revoke_key(store, "shop", 2)
+    ring.refresh()
+    assert not ring.is_valid(shop, "rank")
+    assert ring.is_valid(other, "rank")
+
+
 # How often
 
 

@@ -175,3 +175,22 @@ def test_freezing_the_scaling_is_a_new_version_and_lasts():
     diary.close(diary.show(X + 100), [1.0, 0.0])
     assert [part.tolist() for part in diary.fold.scaler.affine()] == [[1.0], [1.0]]
     assert diary.fold.view().scaler.frozen
+
+
+def test_frozen_statistics_do_not_let_the_query_at_hand_in():
+    scaler = Scaler("running", 1)
+    scaler.learn(np.array([[0.0], [2.0]]))  # mean 1, deviation 1
+    assert scaler.apply(np.array([[11.0], [11.0]])).tolist() != [[10.0], [10.0]]
+    scaler.frozen = True
+    assert scaler.apply(np.array([[11.0], [11.0]])).tolist() == [[10.0], [10.0]]
+    assert [part.tolist() for part in scaler.affine(np.array([[100.0]]))] == [[1.0], [1.0]]
+
+
+def test_a_copy_keeps_what_it_had_when_the_original_goes_on():
+    scaler = Scaler("running", 1)
+    scaler.learn(np.array([[0.0], [2.0]]))
+    copy = scaler.copy()
+    scaler.learn(np.array([[50.0]]))
+    scaler.frozen = True
+    assert [part.tolist() for part in copy.affine()] == [[1.0], [1.0]]
+    assert not copy.frozen

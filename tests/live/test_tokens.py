@@ -67,3 +67,20 @@ def test_an_old_id_stays_valid_after_a_rotation_and_has_expired_once_its_secret_
 
 def test_the_only_secret_there_is_signs_at_once():
     assert secret_of(Signer([NEW]).sign(1, 1, NEW.created)) == NEW.id
+
+
+def test_an_id_has_one_spelling():
+    """40 bytes end in a letter with four bits to spare, and padding is optional: other texts hold the same bytes."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    text = Signer([OLD]).sign(7, 12, 1000)
+    same = [text[:-1] + letters[letters.index(text[-1]) // 16 * 16 + spare] for spare in range(16)]
+    others = [spelling for spelling in same if spelling != text]
+    assert len(others) == 15
+    assert {base64.urlsafe_b64decode(spelling + "==") for spelling in same} == {base64.urlsafe_b64decode(text + "==")}
+    for spelling in (*others, text + "==", text + "="):
+        with pytest.raises(RequestError, match="it is not one of this service's ids"):
+            Signer([OLD]).verify(spelling)
+
+
+def test_a_signature_is_128_bits_long():
+    assert len(base64.urlsafe_b64decode(Signer([OLD]).sign(7, 12, 1000) + "==")) == FIELDS.size + 16

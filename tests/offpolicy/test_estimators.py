@@ -256,3 +256,25 @@ def test_rules_that_make_no_sense_are_refused(wrong, complaint):
 def test_policies_of_different_logs_cannot_be_compared():
     with pytest.raises(SettingsError, match="got 1 and 2 impressions"):
         difference(evidence("a", [1], [1]), evidence("b", [1, 1], [1, 0]))
+
+
+def test_the_effective_size_is_that_of_the_weights_that_were_used():
+    weights, clicks = np.r_[np.ones(990), np.full(10, 3.0)], np.arange(1000) % 2
+    log = evidence("mine", weights, clicks)
+    assert estimate(log).effective_sample_size == pytest.approx(1020**2 / (990 + 10 * 9))
+    clipped = estimate(log, Rules(method="clipped", clip=2.0))
+    assert clipped.effective_sample_size == pytest.approx(1010**2 / (990 + 10 * 4))
+    # 10 weights lose 1 each: what is left is the mean of w · click with the clipped weights.
+    assert clipped.value == pytest.approx((np.minimum(weights, 2.0) * clicks).mean())
+
+
+def test_a_self_normalised_standard_error_is_that_of_a_ratio():
+    """se(R) = √(Σ w²(r − R)²) / Σw up to n/(n − 1), also where the weights do not average exactly 1."""
+    rng = np.random.default_rng(8)
+    weights, rewards = rng.uniform(0.5, 1.42, size=400), rng.integers(0, 2, size=400)
+    assert weights.mean() < 0.98
+    found = estimate(evidence("mine", weights, rewards), Rules(method="self-normalised"))
+    ratio = (weights * rewards).sum() / weights.sum()
+    error = np.sqrt((weights**2 * (rewards - ratio) ** 2).sum() * 400 / 399) / weights.sum()
+    assert found.value == pytest.approx(ratio, rel=1e-12)
+    assert found.standard_error == pytest.approx(error, rel=1e-12)

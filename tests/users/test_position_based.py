@@ -23,6 +23,22 @@ PAPER = {
 }
 
 
+# Hofmann et al. (2013) and Oosterhuis and de Rijke (2018), written out: a table checked against itself says nothing.
+LITERATURE = {
+    ("navigational", 5): (0.05, 0.3, 0.5, 0.7, 0.95),
+    ("navigational", 3): (0.05, 0.5, 0.95),
+    ("near-random", 5): (0.4, 0.45, 0.5, 0.55, 0.6),
+    ("near-random", 3): (0.4, 0.5, 0.6),
+}
+
+
+@pytest.mark.parametrize(("name", "grades"), LITERATURE)
+def test_attractions_of_the_other_users_are_the_literatures(name, grades):
+    assert by_name(name, grades).attraction == LITERATURE[name, grades]
+    user = {"navigational": navigational, "near-random": near_random}[name]
+    assert (user(grades).name, user(grades).attraction) == (name, LITERATURE[name, grades])
+
+
 @pytest.mark.parametrize(("name", "grades"), PAPER)
 def test_attractions_are_the_papers_table(name, grades):
     assert by_name(name, grades).attraction == PAPER[name, grades]

@@ -1,0 +1,91 @@
+"""What came of the mutants: raw JSON, and a page for people."""
+
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.mutants.patches import Mutant
+
+Verdicts = dict[str, dict[str, Any]]
+
+
+def read(path: Path) -> Verdicts:
+    """The verdicts so far, by the mutants' names."""
+    return json.loads(path.read_text(encoding="utf-8"))["verdicts"] if path.exists() else {}
+
+
+def write(path: Path, verdicts: Verdicts) -> None:
+    """All verdicts, whole or not at all."""
+    document = {"machine": machine(), "verdicts": dict(sorted(verdicts.items()))}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def machine() -> dict[str, Any]:
+    """Where this ran."""
+    return {"processor": platform.machine(), "cores": os.cpu_count(), "python": platform.python_version()}
+
+
+def today() -> str:
+    """The date, as it stands in a verdict."""
+    return datetime.now(UTC).date().isoformat()
+
+
+def markdown(mutants: list[Mutant], verdicts: Verdicts) -> str:
+    """The page: a table by room, and every survivor with what is wrong about it."""
+    judged = [mutant for mutant in mutants if mutant.name in verdicts and not mutant.equivalent]
+    caught = [mutant for mutant in judged if verdicts[mutant.name]["caught"]]
+    beyond = [mutant for mutant in caught if verdicts[mutant.name]["by"] != "related tests"]
+    commits = sorted({(verdicts[mutant.name]["date"], verdicts[mutant.name]["commit"]) for mutant in judged})
+    lines = [
+        "# Wrong on purpose",
+        "",
+        "Written by `make mutate`. Each mutant is one small mistake in a copy of the sources, such as a reviewer might "
+        "overlook:",
+        "a sign, a bound, a forgotten check. The tests nearest to it run first, then the whole suite. A mutant that no "
+        "test",
+        "notices has survived, and says which fact about the code is not tested. The list is",
+        "[tests/mutants/mutants.toml](../tests/mutants/mutants.toml), the raw verdicts are",
+        "[results/mutation.json](results/mutation.json).",
+        "",
+        f"**{len(caught)} of {len(judged)} were caught**, {len(caught) - len(beyond)} of them by the tests nearest to "
+        f"them. {_judged_at(commits)}",
+        "",
+        "| room | mutants | caught | survived |",
+        "|---|--:|--:|--:|",
+    ]
+    for room in dict.fromkeys(mutant.room for mutant in judged):
+        inside = [mutant for mutant in judged if mutant.room == room]
+        hits = sum(mutant in caught for mutant in inside)
+        lines.append(f"| {room} | {len(inside)} | {hits} | {len(inside) - hits} |")
+    lines += _section("Survived", [m for m in judged if m not in caught], lambda m: _tried(verdicts[m.name]))
+    lines += _section("Caught from afar", beyond, lambda m: f"by `{verdicts[m.name]['first']}`")
+    lines += _section("Equivalent", [m for m in mutants if m.equivalent], lambda m: m.equivalent)
+    if unjudged := [mutant for mutant in mutants if mutant.name not in verdicts and not mutant.equivalent]:
+        lines += ["", f"Not judged yet: {', '.join(f'`{mutant.name}`' for mutant in unjudged)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _judged_at(commits: list[tuple[str, str]]) -> str:
+    if not commits:
+        return "None has been judged."
+    (first, _), (last, commit) = commits[0], commits[-1]
+    when = last if first == last else f"{first} to {last}"
+    several = "" if len(commits) == 1 else f", {len(commits)} commits (each verdict names its own), the last of them"
+    return f"Judged on {when}{several or ', commit'} `{commit}`."
+
+
+def _tried(verdict: dict[str, Any]) -> str:
+    return f"tried: {verdict['by']}"
+
+
+def _section(title: str, mutants: list[Mutant], note: Any) -> list[str]:
+    if not mutants:
+        return []
+    rows = [f"- `{mutant.name}` ({mutant.file}): {mutant.wrong} *{note(mutant)}*" for mutant in mutants]
+    return ["", f"## {title}", "", *rows]
