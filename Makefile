@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-crash lint docs bench bench-live components clean
+.PHONY: help run demo test test-crash mutate lint docs bench bench-live components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -41,6 +41,9 @@ test: $(VENV)/.installed-dev components    ## every test, proofs and documentati
 
 test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service per store, and nothing lost
 	@$(BIN)/python -m pytest -m crash
+
+mutate: $(VENV)/.installed-dev components      ## mistakes made on purpose: does a test notice each? (takes hours)
+	@$(BIN)/python -m tests.mutants $(ARGS)
 
 lint: $(VENV)/.installed-dev       ## ruff and mypy
 	@$(BIN)/ruff check .
