@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rankloop.run import Run as Run
     from rankloop.simulation import simulate as simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ROOMS = ("metrics", "policies", "propensities", "rewards", "users")
 _HOMES = {
