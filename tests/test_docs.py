@@ -154,6 +154,12 @@ def test_links_lead_to_pages_and_headings_that_are_there(page):
             assert anchor in anchors(goal), f"{page.name} links to {target}; {goal.name} has {sorted(anchors(goal))}"
 
 
+def test_the_readme_serves_both_readers_within_a_screen():
+    screen = (ROOT / "README.md").read_text().partition("![")[0]
+    assert len(screen.splitlines()) <= 50
+    assert screen.index("rankloop as rl") < screen.index("rankloop serve") < screen.index("/v1/models/shop/rank")
+
+
 def test_every_page_is_in_the_navigation_of_the_site_and_on_the_map():
     navigation, index = (ROOT / "mkdocs.yml").read_text(), (ROOT / "docs" / "index.md").read_text()
     pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
