@@ -1,13 +1,19 @@
 """Checks for settings, in one place: each failure is a sentence with the name, the value and what is allowed.
 
-The client checks its settings here too, so NumPy is loaded only by what needs it.
+The client checks its settings here too, so NumPy is loaded only by what needs it. A struct of settings says what each
+of them may be in its annotation, once:
+
+    discount: Annotated[float, number(at_least=0, at_most=1)] = 0.0
+
+and `check_settings(self)` in its `__post_init__` holds it to that.
 """
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -114,6 +120,73 @@ def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
         if not (_is_number(value) and math.isfinite(value)):
             raise SettingsError(f"{owner}: {name}[{index}] must be a finite number; got {value!r} in {values!r}")
     return tuple(float(value) for value in values)
+
+
+class Rule(NamedTuple):
+    """What a setting may be: `check(owner, name, value)` gives the plain value, or refuses it with a sentence."""
+
+    check: Callable[[str, str, Any], Any]
+    usable: tuple[float, float] | None = None
+    """The range beyond which a possible number has no meaning, only overflow: a service refuses it."""
+    optional: bool = False
+    """Whether None is a value, too."""
+
+
+def number(*, usable: tuple[float, float] | None = None, optional: bool = False, **bounds: float) -> Rule:
+    """A finite number within bounds (`above`, `at_least`, `at_most`)."""
+    return Rule(lambda owner, name, value: require_number(owner, name, value, **bounds), usable, optional)
+
+
+def whole_number(*, at_least: int = 0) -> Rule:
+    """A whole number that is large enough."""
+    return Rule(lambda owner, name, value: require_whole_number(owner, name, value, at_least=at_least))
+
+
+def choice(choices: Iterable[str]) -> Rule:
+    """One of the named choices."""
+    return Rule(lambda owner, name, value: require_choice(owner, name, value, choices))
+
+
+FLAG = Rule(require_flag)
+
+
+@cache
+def rules_of(kind: type) -> dict[str, Rule]:
+    """The rules that a struct's annotations state, by setting; a plain `bool` must be one."""
+    rules: dict[str, Rule] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            for rule in get_args(hint)[1:]:
+                if isinstance(rule, Rule):
+                    rules[name] = rule
+        elif hint is bool:
+            rules[name] = FLAG
+    return rules
+
+
+def check_settings(settings: msgspec.Struct, owner: str) -> None:
+    """Hold a struct to the rules of its annotations, and keep the values as plain Python values."""
+    for name, rule in rules_of(type(settings)).items():
+        value = getattr(settings, name)
+        if value is not None or not rule.optional:
+            settle(settings, **{name: rule.check(owner, name, value)})
+
+
+def require_usable(settings: msgspec.Struct, owner: str) -> None:
+    """Refuse numbers that are possible, but beyond what arithmetic can do with them."""
+    for name, rule in rules_of(type(settings)).items():
+        if rule.usable is not None:
+            low, high = rule.usable
+            require_number(owner, name, getattr(settings, name), at_least=low, at_most=high)
+
+
+def counted(count: int) -> str:
+    """A count for a sentence, however absurd.
+
+    >>> counted(12_000), counted(10**30)
+    ('12,000', 'far more')
+    """
+    return f"{count:,}" if count < 10**18 else "far more"
 
 
 def settle(settings: msgspec.Struct, **checked: Any) -> None:

@@ -83,7 +83,7 @@ def simulate(
     if not isinstance(data, Collection):
         raise SettingsError(f"simulate: data must be a collection, such as rl.load('tiny'); got {data!r}")
     _check(settings)
-    if gradient_variance and not hasattr(learner, "returns"):
+    if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
     user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
     loop = _Loop(learner, user, data, seed, page_size, weights, delay, late_scores)
@@ -209,7 +209,7 @@ def _offline_curve(
     elif learner.learns_from == "nothing":
         values = np.full(len(points), evaluate(checkpoints[0], data.test, nothing_relevant=nothing_relevant))
     else:
-        values = evaluate(checkpoints, data.test, nothing_relevant=nothing_relevant)
+        values = evaluate(checkpoints, data.test, ranker=learner.scoring_ranker, nothing_relevant=nothing_relevant)
     return np.column_stack([points, values])
 
 

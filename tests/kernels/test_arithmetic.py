@@ -7,7 +7,7 @@ import pytest
 
 from rankloop.kernels.arithmetic import exp, exp32, log, log32
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.rankers import Linear
+from rankloop.rankers import LinearWeights
 from rankloop.rankers.linear import score_linear
 
 RNG = np.random.default_rng(1)
@@ -65,7 +65,7 @@ def test_a_dot_product_of_any_length_is_right_to_its_rounding_bound(length):
     X = RNG.normal(size=(3, length)).astype(np.float32)
     w = RNG.normal(size=length).astype(np.float32)
     scores = np.zeros(3, np.float32)
-    score_linear(Linear.of(w), X, scores)
+    score_linear(LinearWeights.of(w), X, scores)
     exact = X.astype(float) @ w.astype(float)
     # Each lane adds ⌈n/16⌉ products with one rounding each, the tree four more.
     bound = (math.ceil(length / 16) + 4) * 2.0**-24 * (np.abs(X).astype(float) @ np.abs(w))
@@ -77,7 +77,7 @@ def test_a_dot_product_reads_nothing_beyond_its_row(length):
     X = np.full((3, length), np.nan, np.float32)
     X[1] = 1.0
     scores = np.zeros(3, np.float32)
-    score_linear(Linear.of(np.ones(length)), X, scores)
+    score_linear(LinearWeights.of(np.ones(length)), X, scores)
     assert np.isnan(scores[[0, 2]]).all()
     assert scores[1] == length
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners.contract import copy_of
 from rankloop.learners.directions import draw_direction, draw_directions
-from rankloop.live.policy import page_log_probability, policy_model, temperature
 from rankloop.live.ranking import Ranking
 from rankloop.live.settings import ModelSettings, Weights
 
@@ -52,7 +52,7 @@ def temperature_of(learner) -> float:
 )
 def test_a_drawn_page_is_as_likely_as_plain_exponentials_say(scores, spread, random):
     page = random.sample(range(len(scores)), random.randint(1, len(scores)))
-    told = page_log_probability(ROLTR(temperature=spread), None, np.array(scores, np.float32), np.array(page))
+    told = ROLTR(temperature=spread).page_log_probability(None, np.array(scores, np.float32), np.array(page))
     exact = literal.page_probability(scores, page, spread)
     assert told == pytest.approx(float(exact.ln()), rel=1e-12, abs=1e-12)
 
@@ -60,7 +60,7 @@ def test_a_drawn_page_is_as_likely_as_plain_exponentials_say(scores, spread, ran
 @pytest.mark.parametrize("learner", SOFTMAX, ids=str)
 def test_the_probabilities_of_all_pages_sum_to_one(learner):
     scores = X @ np.array(START, np.float32)
-    told = [page_log_probability(learner, None, scores, np.array(page)) for page in literal.all_pages(6, 3)]
+    told = [learner.page_log_probability(None, scores, np.array(page)) for page in literal.all_pages(6, 3)]
     assert math.fsum(map(math.exp, told)) == pytest.approx(1.0, rel=1e-12)
 
 
@@ -129,7 +129,7 @@ def test_fixed_weights_show_their_order_and_every_order_of_equals_is_as_likely()
 def test_of_equals_that_do_not_all_fit_on_the_page_every_choice_is_as_likely():
     scores = np.array([1, 1, 1, 3], np.float32)
     for first, second in itertools.permutations([0, 1, 2], 2):
-        told = page_log_probability(FixedWeights(), None, scores, np.array([3, first, second]))
+        told = FixedWeights().page_log_probability(None, scores, np.array([3, first, second]))
         assert math.exp(told) == pytest.approx(1 / 6, rel=1e-12)
 
 
@@ -153,8 +153,8 @@ def test_with_pins_the_probability_is_that_of_the_free_positions(learner, pinned
 
 
 def test_temperatures():
-    assert [temperature(learner) for learner in SOFTMAX] == [1.0, 0.3, 4.0, 1.0, 0.5]
-    assert {temperature(learner) for learner in [*COMPARING, FixedWeights()]} == {None}
+    assert [learner.policy_temperature for learner in SOFTMAX] == [1.0, 0.3, 4.0, 1.0, 0.5]
+    assert {learner.policy_temperature for learner in [*COMPARING, FixedWeights()]} == {None}
 
 
 @pytest.mark.parametrize("learner", [*SOFTMAX, *COMPARING, FixedWeights()], ids=str)
@@ -166,6 +166,6 @@ def test_a_view_ranks_as_it_did_whatever_is_learned_later(learner):
         diary.close(diary.show(X), [0.0, 1.0, 0.0])
     after = [Ranking(diary.settings).rank(view, request(X, diary.settings), n).impression for n in range(5)]
     assert after == before
-    copied = policy_model(diary.fold.ranker.model)
+    copied = copy_of(diary.fold.ranker.model)
     assert copied.ranker.weights.tolist() == diary.fold.ranker.weights.tolist()
     assert not np.shares_memory(copied.ranker.weights, diary.fold.ranker.model.ranker.weights)

@@ -22,15 +22,22 @@ from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.roltr import ROLTR
 
-LEARNERS: dict[str, Any] = {
+LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner for learner in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle)
 }
 
 
 def require_learner(owner: str, learner: Any) -> None:
     """Refuse anything but the settings of a method."""
-    if isinstance(learner, type) or not hasattr(learner, "note_width"):
+    if not isinstance(learner, Learner):
         raise SettingsError(f"{owner}: learner must be the settings of a method, such as rl.ROLTR(); got {learner!r}")
+
+
+def require_click_learner(owner: str, learner: Learner) -> None:
+    """Refuse a method that needs more than the clicks of real people."""
+    if learner.needs_grades():
+        able = ", ".join(name for name, kind in LEARNERS.items() if not kind.needs_grades())
+        raise SettingsError(f"{owner}: {learner.name} needs more than clicks; choose one of {able}")
 
 
 def to_settings(learner: Learner) -> dict[str, Any]:
@@ -48,8 +55,8 @@ def from_settings(settings: dict[str, Any]) -> Any:
         return msgspec.convert(settings, LEARNERS[name])
     except msgspec.ValidationError as error:
         # A check of ours says whose setting it is; msgspec's own (wrong type, unknown key) does not.
-        told = str(error)
-        raise SettingsError(told if told.startswith(f"{name}: ") else f"{name}: {told}") from None
+        message = str(error)
+        raise SettingsError(message if message.startswith(f"{name}: ") else f"{name}: {message}") from None
 
 
 __all__ = [
@@ -64,6 +71,7 @@ __all__ = [
     "MDPRank",
     "Oracle",
     "from_settings",
+    "require_click_learner",
     "require_learner",
     "to_settings",
 ]

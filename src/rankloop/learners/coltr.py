@@ -13,33 +13,36 @@ Both sums are ratios, so whatever is common to all documents of a ranker cancels
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp32
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.learners.contract import Work, learn, show
-from rankloop.learners.directions import draw_directions, mean_of_winners
+from rankloop.learners.contract import (
+    Cost,
+    Decay,
+    Delta,
+    Floor,
+    Initial,
+    Learner,
+    LearningRate,
+    Temperature,
+    Work,
+    compiled_settings,
+    learn,
+    show,
+)
+from rankloop.learners.directions import Rivals, draw_directions, mean_of_winners, require_few_rivals
 from rankloop.learners.pdgd import last_click
 from rankloop.learners.reinforce import decayed, show_plackett_luce
-from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number, require_whole_number, settle
+from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
+from rankloop.settings import number
 
 
-class COLTR(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="COLTR",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class COLTR(Learner, frozen=True):
     """Counterfactual online learning to rank.
 
     Attributes:
@@ -51,44 +54,23 @@ class COLTR(
         initial: `zeros`, `direction` or `truncated-normal`.
     """
 
-    name: ClassVar[str] = "COLTR"
-    learns_from: ClassVar[str] = "clicks"
-    ranks_by_grades: ClassVar[bool] = False
-    by_rank: ClassVar[tuple[str, ...]] = ()
+    cost: ClassVar[Cost] = Cost(10, 80)
 
-    candidates: int = 499
-    delta: float = 1.0
-    temperature: float = 0.1
-    variance_weight: float = 1.0
-    learning_rate: float = 0.1
-    decay: float = 0.99966
-    floor: float = 0.01
-    initial: str = "direction"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            initial=require_choice("COLTR", "initial", self.initial, INITIALS),
-            candidates=require_whole_number("COLTR", "candidates", self.candidates, at_least=1),
-            delta=require_number("COLTR", "delta", self.delta, above=0),
-            temperature=require_number("COLTR", "temperature", self.temperature, above=0),
-            variance_weight=require_number("COLTR", "variance_weight", self.variance_weight, at_least=0),
-            learning_rate=require_number("COLTR", "learning_rate", self.learning_rate, above=0),
-            decay=require_number("COLTR", "decay", self.decay, above=0, at_most=1),
-            floor=require_number("COLTR", "floor", self.floor, at_least=0),
-        )
+    candidates: Rivals = 499
+    delta: Delta = 1.0
+    temperature: Temperature = 0.1
+    variance_weight: Annotated[float, number(at_least=0, usable=(0.0, 1e6))] = 1.0
+    learning_rate: LearningRate = 0.1
+    decay: Decay = 0.99966
+    floor: Floor = 0.01
+    initial: Initial = "direction"
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "COLTRModel":
         """The model before the first impression."""
         return COLTRModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            ranker=LINEAR.parameters(self.initial, features, seed, weights),
             rate=np.array([self.learning_rate]),
-            rivals=self.candidates,
-            delta=float(self.delta),
-            temperature=float(self.temperature),
-            variance_weight=float(self.variance_weight),
-            decay=float(self.decay),
-            floor=float(self.floor),
+            settings=COLTRSettings._of(self),
         )
 
     def work(self, features: int, page_size: int, candidates: int) -> "COLTRWork":
@@ -99,18 +81,30 @@ class COLTR(
         """The score with which each shown document was drawn."""
         return 1
 
+    def notes_of(self, scores: NDArray[np.float32], page: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The scores that drew the page, whoever's they were."""
+        return scores[page][:, None]
+
+    @property
+    def policy_temperature(self) -> float:
+        """T of the policy."""
+        return self.temperature
+
+    def require_affordable(self, features: int, page_size: int) -> None:
+        """Rivals are drawn anew for every impression, and scored on the page alone."""
+        super().require_affordable(features, page_size)
+        require_few_rivals(self.name, self.candidates, 10_000, features, page_size)
+
+
+COLTRSettings = compiled_settings(COLTR)
+
 
 class COLTRModel(NamedTuple):
-    """Parameters and running state first, then the settings that the kernels read."""
+    """Parameters and running state, and the settings that the kernels read."""
 
-    ranker: Linear
+    ranker: LinearWeights
     rate: NDArray[np.float64]
-    rivals: int
-    delta: float
-    temperature: float
-    variance_weight: float
-    decay: float
-    floor: float
+    settings: Any
 
 
 class COLTRWork(NamedTuple):
@@ -143,7 +137,7 @@ class COLTRWork(NamedTuple):
 @kernel
 def show_coltr(model, work, X, seed, impression, page, notes):
     """Draw the page at the policy's temperature; remember the scores that drew it."""
-    show_plackett_luce(work.base, model.temperature, X.shape[0], seed, impression, page)
+    show_plackett_luce(work.base, model.settings.temperature, X.shape[0], seed, impression, page)
     for t in range(page.size):
         notes[t, 0] = work.base.scores[page[t]]
 
@@ -155,19 +149,19 @@ def learn_coltr(model, work, X, seed, impression, page, notes, clicks, measure):
     last = last_click(clicks)
     if last < 0:
         return np.nan
-    k = page.size
-    draw_directions(seed, impression, model.delta, work.scales, work.rivals)
+    k, settings = page.size, model.settings
+    draw_directions(seed, impression, settings.delta, work.scales, work.rivals)
     shown, ratios = work.shown[:k], work.ratios[:k]
     for t in range(k):
         shown[t] = X[page[t]]
         ratios[t] = work.base.scores[page[t]] - notes[t, 0]
     multiply_into(shown, work.rivals, ratios)
-    counterfactual_risk(ratios, clicks, last, model.variance_weight, work.risk)
-    for c in range(1, model.rivals + 1):
+    counterfactual_risk(ratios, clicks, last, settings.variance_weight, work.risk)
+    for c in range(1, settings.candidates + 1):
         work.wins[c] = work.risk[c] < work.risk[0]
     if mean_of_winners(work.rivals, work.wins, work.base.direction) > 0:
-        take_step(model.ranker, work.base.direction, model.rate[0] / model.delta)
-        model.rate[0] = decayed(model.rate[0], model.decay, model.floor)
+        take_step(model.ranker, work.base.direction, model.rate[0] / settings.delta)
+        model.rate[0] = decayed(model.rate[0], settings.decay, settings.floor)
     return np.nan
 
 

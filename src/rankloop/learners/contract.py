@@ -4,37 +4,169 @@ A learner's settings are a small frozen struct (`ROLTR(reward="ips+-")`). They m
 *model*, everything that learning changes and a snapshot must hold, and the *work* space, scratch that means nothing
 between calls. Three compiled functions act on them; each learner implements them for its own model. Simulation and
 live ranker call the same ones.
+
+Whatever else somebody must know about a method (how its pages are drawn, what it can learn from, what it costs) is
+asked of its settings, here, so that a new method is one file and one line in the registry.
 """
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections import namedtuple
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
+from rankloop.policies.plackett_luce import page_log_probability
+from rankloop.propensities import Propensities
+from rankloop.rankers import INITIALS, LINEAR
+from rankloop.rankers import Ranker as AnyRanker
+from rankloop.settings import Rule, check_settings, choice, number, require_usable
+
+Feedback = Literal["clicks", "grades", "nothing"]
+
+MAX_WEIGHT = 1e30
+"""Far below what overflows in the single precision that scores are computed in."""
+
+# Settings that several methods have.
+LearningRate = Annotated[float, number(above=0, usable=(1e-12, 1e6))]
+Decay = Annotated[float, number(above=0, at_most=1)]
+Floor = Annotated[float, number(at_least=0, usable=(0.0, 1e6))]
+Temperature = Annotated[float, number(above=0, usable=(1e-6, 1e6))]
+Delta = Annotated[float, number(above=0, usable=(1e-12, 1e6))]
+Initial = Annotated[str, choice(INITIALS)]
 
 
-class Learner(Protocol):
-    """Settings of a learning method."""
+def _require_ranker(owner: str, name: str, value: Any) -> Any:
+    if isinstance(value, type) or not hasattr(value, "several"):
+        raise SettingsError(f"{owner}: {name} must be the settings of a ranker, such as rl.Linear(); got {value!r}")
+    return value
+
+
+Ranker = Annotated[AnyRanker, Rule(_require_ranker)]
+
+
+class Cost(NamedTuple):
+    """Microseconds of an impression, measured by `rankloop bench`: a fixed part, and one per 125 candidates × 136
+    features."""
+
+    fixed: float = 2.0
+    per_query: float = 5.0
+
+
+class ShapedReward(NamedTuple):
+    """What a click and its absence are worth, rank by rank."""
+
+    name: str
+    click: NDArray[np.float64]
+    skip: NDArray[np.float64]
+
+
+class Learner(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag=True,
+    tag_field="learner",
+    forbid_unknown_fields=True,
+    repr_omit_defaults=True,
+):
+    """Settings of a learning method, and what the house asks of it. The answers here are those of most methods."""
 
     name: ClassVar[str]
-    """The method's name in tables, files and on the command line."""
-    learns_from: ClassVar[str]
-    """`clicks`, `grades` (a skyline that is told the truth) or `nothing`."""
-    ranks_by_grades: ClassVar[bool]
+    """The method's name in tables, files and on the command line: the class's own."""
+    learns_from: ClassVar[Feedback] = "clicks"
+    """`grades`: a skyline that is told the truth."""
+    ranks_by_grades: ClassVar[bool] = False
     """Whether a simulation puts the true grades in the place of the scores (the oracle)."""
-    by_rank: ClassVar[tuple[str, ...]]
+    has_gradient_variance: ClassVar[bool] = False
+    """Whether `learn` can measure the variance of its policy gradient over ranks."""
+    needs_own_pages: ClassVar[bool] = False
+    """Whether it learns only from pages that it filled itself."""
+    by_rank: ClassVar[tuple[str, ...]] = ()
     """The model's arrays that hold one value per rank of the page."""
+    cost: ClassVar[Cost] = Cost()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.name = cls.__name__
+
+    def __post_init__(self) -> None:
+        check_settings(self, self.name)
+
+    @classmethod
+    def needs_grades(cls) -> bool:
+        """Whether it needs the truth, which only a simulation knows."""
+        return cls.learns_from == "grades" or cls.ranks_by_grades
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The model before the first impression, from `weights` if given."""
+        raise NotImplementedError
 
     def work(self, features: int, page_size: int, candidates: int) -> Any:
         """Scratch for queries of up to so many candidates."""
+        raise NotImplementedError
+
+    @property
+    def policy_temperature(self) -> float | None:
+        """T of the Plackett–Luce policy softmax(s/T) that draws the pages; None if they are drawn otherwise."""
+        return None
+
+    @property
+    def assumed_propensities(self) -> Propensities | None:
+        """The examination curve that the method assumes; None if it assumes none."""
+        return None
+
+    @property
+    def scoring_ranker(self) -> Any:
+        """The ranker whose weights are learned: a linear one, unless the method can be given others."""
+        return getattr(self, "ranker", LINEAR)
+
+    def page_log_probability(self, work: Any, scores: NDArray[np.float32], page: NDArray[np.int64]) -> float:
+        """log π(page) under the policy that has just drawn it, from the candidates' scores and the scratch it was
+        drawn in."""
+        assert self.policy_temperature is not None, f"{self.name} must say how likely its pages are"
+        return page_log_probability(scores, page, self.policy_temperature)
 
     def note_width(self) -> int:
         """How many numbers per shown document the learner must remember from showing to learning."""
+        return 0
+
+    def notes_of(self, scores: NDArray[np.float32], page: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What it would have noted of a page that another policy drew with these scores, (ranks, note width)."""
+        assert self.note_width() == 0, f"{self.name} must say what it notes of a page, or that it needs its own"
+        return np.zeros((len(page), 0), np.float32)
+
+    def shaped_reward(self, page_size: int) -> ShapedReward | None:
+        """The reward that the method learns from; None if it learns from none."""
+        return None
+
+    def require_affordable(self, features: int, page_size: int) -> None:
+        """Refuse settings that are possible, but would take a service down: too much memory or time, or overflow."""
+        require_usable(self, self.name)
+
+
+def require_small(what: str, weights: Iterable[float]) -> None:
+    """Refuse weights whose products with features would overflow."""
+    largest = max(weights, key=abs, default=0.0)
+    if not abs(largest) <= MAX_WEIGHT:
+        raise SettingsError(f"{what} must lie between −{MAX_WEIGHT:g} and {MAX_WEIGHT:g}; got {largest!r}")
+
+
+def compiled_settings(learner: type[Learner]) -> Any:
+    """A named tuple of a method's numbers and flags, for its kernels to read; `._of(settings)` fills one.
+
+    Assign it to a module's variable of the same name: the compile cache finds the type by it.
+    """
+    kinds = get_type_hints(learner)
+    names = [name for name in learner.__struct_fields__ if kinds[name] in (float, int, bool)]
+    make: Any = namedtuple
+    made = make(f"{learner.__name__}Settings", names, module=learner.__module__)
+    made._of = staticmethod(lambda settings: made(*(getattr(settings, name) for name in names)))
+    return made
 
 
 class Work(NamedTuple):
@@ -63,6 +195,28 @@ class Work(NamedTuple):
             direction=np.zeros(features, np.float32),
             slope=np.zeros(padded(features), np.float32),
         )
+
+
+def arrays_of(model: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Every array of a model, by name, also within its ranker (`ranker.weights`): all that learning can change."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, value in model._asdict().items():
+        if isinstance(value, np.ndarray):
+            arrays[prefix + name] = value
+        elif hasattr(value, "_asdict"):
+            arrays |= arrays_of(value, f"{prefix}{name}.")
+    return arrays
+
+
+def copy_of(model: Any) -> Any:
+    """A model that ranks as this one does now, whatever is learned later."""
+    copies = {}
+    for name, value in model._asdict().items():
+        if isinstance(value, np.ndarray):
+            copies[name] = value.copy()
+        elif hasattr(value, "_asdict"):
+            copies[name] = copy_of(value)
+    return model._replace(**copies)
 
 
 def show(model: Any, work: Any, X: Any, seed: Any, impression: Any, page: Any, notes: Any) -> None:

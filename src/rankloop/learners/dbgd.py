@@ -5,15 +5,24 @@ nothing. Probabilistic interleaving is multileaving with one rival (the ROLTR au
 classic.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
-from rankloop.learners.contract import Work, learn, show
+from rankloop.learners.contract import (
+    Cost,
+    Delta,
+    Initial,
+    Learner,
+    LearningRate,
+    Work,
+    compiled_settings,
+    learn,
+    show,
+)
 from rankloop.learners.directions import draw_direction
 from rankloop.learners.multileaving import (
     drafted_log_probability,
@@ -22,22 +31,13 @@ from rankloop.learners.multileaving import (
     order_keys,
     team_draft,
 )
-from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number, settle
+from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
+from rankloop.settings import choice
 
 INTERLEAVINGS = ("probabilistic", "team-draft")
 
 
-class DBGD(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="DBGD",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class DBGD(Learner, frozen=True):
     """Dueling bandit gradient descent.
 
     Attributes:
@@ -47,31 +47,19 @@ class DBGD(
         initial: `zeros`, `direction` or `truncated-normal`.
     """
 
-    name: ClassVar[str] = "DBGD"
-    learns_from: ClassVar[str] = "clicks"
-    ranks_by_grades: ClassVar[bool] = False
-    by_rank: ClassVar[tuple[str, ...]] = ()
+    needs_own_pages: ClassVar[bool] = True
+    cost: ClassVar[Cost] = Cost(6, 6)
 
-    interleaving: str = "probabilistic"
-    delta: float = 1.0
-    learning_rate: float = 0.01
-    initial: str = "direction"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            interleaving=require_choice("DBGD", "interleaving", self.interleaving, INTERLEAVINGS),
-            initial=require_choice("DBGD", "initial", self.initial, INITIALS),
-            delta=require_number("DBGD", "delta", self.delta, above=0),
-            learning_rate=require_number("DBGD", "learning_rate", self.learning_rate, above=0),
-        )
+    interleaving: Annotated[str, choice(INTERLEAVINGS)] = "probabilistic"
+    delta: Delta = 1.0
+    learning_rate: LearningRate = 0.01
+    initial: Initial = "direction"
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "DBGDModel":
         """The model before the first impression."""
         return DBGDModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
-            delta=float(self.delta),
-            learning_rate=float(self.learning_rate),
+            ranker=LINEAR.parameters(self.initial, features, seed, weights),
+            settings=DBGDSettings._of(self),
             team_draft=self.interleaving == "team-draft",
         )
 
@@ -83,19 +71,22 @@ class DBGD(
         """For each rank, who may have placed the document: the current ranker or the candidate."""
         return 2
 
-    def page_log_probability(self, work: "DBGDWork", page: NDArray[np.int64], documents: int) -> float:
+    def page_log_probability(self, work: "DBGDWork", scores: NDArray[np.float32], page: NDArray[np.int64]) -> float:
         """log π(page), given the two rankings that filled it, from the scratch of the call that did."""
+        documents = len(scores)
         if self.interleaving == "team-draft":
             return drafted_log_probability(work.keys[: 2 * documents].reshape(2, documents), page)
         return multileaved_log_probability(work.ranks[: len(page)], documents)
 
 
+DBGDSettings = compiled_settings(DBGD)
+
+
 class DBGDModel(NamedTuple):
     """The current ranker and the settings of its comparison with a candidate."""
 
-    ranker: Linear
-    delta: float
-    learning_rate: float
+    ranker: LinearWeights
+    settings: Any
     team_draft: bool
 
 
@@ -128,7 +119,7 @@ def show_dbgd(model, work, X, seed, impression, page, notes):
     """Let the current ranker and one candidate fill the page together."""
     n = X.shape[0]
     candidate = work.base.direction
-    draw_direction(seed, impression, model.delta, candidate)
+    draw_direction(seed, impression, model.settings.delta, candidate)
     for j in range(candidate.size):
         candidate[j] += model.ranker.rounded[j]
     scores, keys = work.scores[:n], work.keys[: 2 * n].reshape((2, n))
@@ -152,5 +143,5 @@ def learn_dbgd(model, work, X, seed, impression, page, notes, clicks, measure):
             lead += np.float64(notes[t, 1]) - notes[t, 0]
     if lead > 0.0:
         draw_direction(seed, impression, 1.0, work.base.direction)
-        take_step(model.ranker, work.base.direction, model.learning_rate)
+        take_step(model.ranker, work.base.direction, model.settings.learning_rate)
     return np.nan

@@ -5,14 +5,33 @@ stored with the page.
 """
 
 import math
+from typing import Annotated
 
 import numpy as np
 
+from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import dot, fma32
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
+from rankloop.settings import counted, whole_number
+
+Rivals = Annotated[int, whole_number(at_least=1)]
+"""How many rankers are compared with the current one."""
+MAX_RIVAL_NUMBERS = 6_000_000
+"""Rivals × features, and rivals × page size: what a service may have to draw, and hold, for each impression."""
 
 _TINY = np.float32(1e-30)
+
+
+def require_few_rivals(owner: str, rivals: int, most: int, features: int, page_size: int) -> None:
+    """Refuse more rivals than a service can draw and hold for each impression."""
+    if rivals > most:
+        raise SettingsError(f"{owner}: candidates must be at most {most:,}; got {counted(rivals)}")
+    if (rivals + 1) * max(features, page_size) > MAX_RIVAL_NUMBERS:
+        raise SettingsError(
+            f"{owner}: {rivals:,} candidates are too many for {features:,} features and pages of {page_size}: "
+            f"their product must be at most {MAX_RIVAL_NUMBERS:,}"
+        )
 
 
 @kernel

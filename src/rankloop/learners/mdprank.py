@@ -10,39 +10,36 @@ reward at step t and in the discount; both are here by name:
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
-from rankloop.learners.contract import learn, show
-from rankloop.learners.reinforce import (
-    ReinforceWork,
-    ascend_returns,
-    decayed,
-    show_plackett_luce,
+from rankloop.learners.contract import (
+    Decay,
+    Feedback,
+    Floor,
+    Initial,
+    Learner,
+    LearningRate,
+    Ranker,
+    Temperature,
+    compiled_settings,
+    learn,
+    show,
 )
+from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, show_plackett_luce
 from rankloop.metrics import MAX_GRADE, gains
 from rankloop.policies import plackett_luce
-from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS
+from rankloop.rankers.linear import LINEAR
 from rankloop.rewards import accumulate_returns, returns
-from rankloop.settings import require_choice, require_number, settle
+from rankloop.settings import choice, number
 
 VARIANTS = {"paper": 1.0, "authors": 0.0}
 
 
-class MDPRank(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="MDPRank",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class MDPRank(Learner, frozen=True):
     """Policy gradient from true grades.
 
     Attributes:
@@ -52,36 +49,23 @@ class MDPRank(
         temperature: T of the policy softmax(s/T).
         decay, floor: α is multiplied by `decay` after each update, down to `floor`.
         initial: `zeros`, `direction` or `truncated-normal`.
+        ranker: what turns features into scores.
 
     >>> MDPRank().score_gradient([0.0, 0.0], page=[1, 0], grades=[2, 0]).round(3)
     array([-1.5,  1.5])
     """
 
-    name: ClassVar[str] = "MDPRank"
-    learns_from: ClassVar[str] = "grades"
-    ranks_by_grades: ClassVar[bool] = False
-    by_rank: ClassVar[tuple[str, ...]] = ()
+    learns_from: ClassVar[Feedback] = "grades"
+    has_gradient_variance: ClassVar[bool] = True
 
-    variant: str = "paper"
-    discount: float | None = None
-    learning_rate: float = 0.01
-    temperature: float = 1.0
-    decay: float = 1.0
-    floor: float = 0.0
-    initial: str = "zeros"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            variant=require_choice("MDPRank", "variant", self.variant, VARIANTS),
-            initial=require_choice("MDPRank", "initial", self.initial, INITIALS),
-            learning_rate=require_number("MDPRank", "learning_rate", self.learning_rate, above=0),
-            temperature=require_number("MDPRank", "temperature", self.temperature, above=0),
-            decay=require_number("MDPRank", "decay", self.decay, above=0, at_most=1),
-            floor=require_number("MDPRank", "floor", self.floor, at_least=0),
-        )
-        if self.discount is not None:
-            settle(self, discount=require_number("MDPRank", "discount", self.discount, at_least=0, at_most=1))
+    variant: Annotated[str, choice(VARIANTS)] = "paper"
+    discount: Annotated[float | None, number(at_least=0, at_most=1, optional=True)] = None
+    learning_rate: LearningRate = 0.01
+    temperature: Temperature = 1.0
+    decay: Decay = 1.0
+    floor: Floor = 0.0
+    initial: Initial = "zeros"
+    ranker: Ranker = LINEAR
 
     @property
     def gamma(self) -> float:
@@ -91,23 +75,22 @@ class MDPRank(
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "MDPRankModel":
         """The model before the first impression."""
         return MDPRankModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            ranker=self.ranker.parameters(self.initial, features, seed, weights),
             rate=np.array([self.learning_rate]),
             gain=_gain_by_grade(self.variant),
             step_weight=_step_weights(self.variant, page_size),
             discount=self.gamma,
-            temperature=float(self.temperature),
-            decay=float(self.decay),
-            floor=float(self.floor),
+            settings=MDPRankSettings._of(self),
         )
 
     def work(self, features: int, page_size: int, candidates: int) -> ReinforceWork:
         """Scratch for queries of up to so many candidates."""
         return ReinforceWork.of(features, page_size, candidates)
 
-    def note_width(self) -> int:
-        """Nothing has to be remembered but the page."""
-        return 0
+    @property
+    def policy_temperature(self) -> float:
+        """T of the policy."""
+        return self.temperature
 
     def returns(self, grades: ArrayLike) -> NDArray[np.float64]:
         """G_t for each rank of a page with these grades."""
@@ -130,24 +113,25 @@ def _step_weights(variant: str, steps: int) -> NDArray[np.float64]:
     return np.array([1.0 if t == 0 else 1.0 / logarithm(t + 1) for t in range(steps)])
 
 
-class MDPRankModel(NamedTuple):
-    """Parameters and running state first, then the settings that the kernels read."""
+MDPRankSettings = compiled_settings(MDPRank)
 
-    ranker: Linear
+
+class MDPRankModel(NamedTuple):
+    """Parameters and running state, tables, and the settings that the kernels read; γ is the variant's or given."""
+
+    ranker: Any
     rate: NDArray[np.float64]
     gain: NDArray[np.float64]
     step_weight: NDArray[np.float64]
     discount: float
-    temperature: float
-    decay: float
-    floor: float
+    settings: Any
 
 
 @implements(show, MDPRankModel)
 @kernel
 def show_mdprank(model, work, X, seed, impression, page, notes):
     """Draw the page from the policy."""
-    show_plackett_luce(work.base, model.temperature, X.shape[0], seed, impression, page)
+    show_plackett_luce(work.base, model.settings.temperature, X.shape[0], seed, impression, page)
 
 
 @implements(learn, MDPRankModel)
@@ -159,6 +143,6 @@ def learn_mdprank(model, work, X, seed, impression, page, notes, grades, measure
         values[t] = model.gain[np.int64(grades[t])] * model.step_weight[t]
     accumulate_returns(values, model.discount, False)
     rate = model.rate[0]
-    variance = ascend_returns(model.ranker, work, X, page, model.temperature, rate, measure)
-    model.rate[0] = decayed(rate, model.decay, model.floor)
+    variance = ascend_returns(model.ranker, work, X, page, model.settings.temperature, rate, measure)
+    model.rate[0] = decayed(rate, model.settings.decay, model.settings.floor)
     return variance

@@ -9,34 +9,35 @@ R* is the page with i and j swapped. ρ makes pages that prefer one of the two a
 the other, so where all documents attract equally the expected gradient is 0.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
-from rankloop.learners.contract import Work, learn, show
+from rankloop.learners.contract import (
+    Cost,
+    Decay,
+    Floor,
+    Initial,
+    Learner,
+    LearningRate,
+    Ranker,
+    Work,
+    compiled_settings,
+    learn,
+    show,
+)
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
-from rankloop.rankers import Linear, starting_weights
 from rankloop.rankers.contract import ascend
-from rankloop.rankers.linear import INITIALS
-from rankloop.settings import require_choice, require_number, settle
+from rankloop.rankers.linear import LINEAR
 
 AUTHORS_DECAY = 0.9999977
 
 
-class PDGD(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="PDGD",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class PDGD(Learner, frozen=True):
     """Pairwise differentiable gradient descent.
 
     Attributes:
@@ -44,46 +45,36 @@ class PDGD(
         decay, floor: α is multiplied by `decay` after each update, down to `floor`. The PDGD author's framework
             uses 0.9999977 (`rankloop.learners.pdgd.AUTHORS_DECAY`); the paper's comparison none.
         initial: `zeros`, `direction` or `truncated-normal`.
+        ranker: what turns features into scores.
 
     >>> PDGD().score_gradient([0.0, 0.0, 0.0], page=[2, 0], clicks=[1, 0])
     array([-0.125,  0.   ,  0.125])
     """
 
-    name: ClassVar[str] = "PDGD"
-    learns_from: ClassVar[str] = "clicks"
-    ranks_by_grades: ClassVar[bool] = False
-    by_rank: ClassVar[tuple[str, ...]] = ()
+    cost: ClassVar[Cost] = Cost(3, 4)
 
-    learning_rate: float = 0.1
-    decay: float = 1.0
-    floor: float = 0.0
-    initial: str = "zeros"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            initial=require_choice("PDGD", "initial", self.initial, INITIALS),
-            learning_rate=require_number("PDGD", "learning_rate", self.learning_rate, above=0),
-            decay=require_number("PDGD", "decay", self.decay, above=0, at_most=1),
-            floor=require_number("PDGD", "floor", self.floor, at_least=0),
-        )
+    learning_rate: LearningRate = 0.1
+    decay: Decay = 1.0
+    floor: Floor = 0.0
+    initial: Initial = "zeros"
+    ranker: Ranker = LINEAR
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PDGDModel":
         """The model before the first impression."""
         return PDGDModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            ranker=self.ranker.parameters(self.initial, features, seed, weights),
             rate=np.array([self.learning_rate]),
-            decay=float(self.decay),
-            floor=float(self.floor),
+            settings=PDGDSettings._of(self),
         )
 
     def work(self, features: int, page_size: int, candidates: int) -> "PDGDWork":
         """Scratch for queries of up to so many candidates."""
         return PDGDWork.of(features, page_size, candidates)
 
-    def note_width(self) -> int:
-        """Nothing has to be remembered but the page."""
-        return 0
+    @property
+    def policy_temperature(self) -> float:
+        """The method has no temperature of its own."""
+        return 1.0
 
     def score_gradient(self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
         """d objective/ds: one value per candidate, 0 for those in no pair."""
@@ -95,13 +86,15 @@ class PDGD(
         return work.base.gradient[: len(z)].copy()
 
 
-class PDGDModel(NamedTuple):
-    """Parameters and running state first, then the settings that the kernels read."""
+PDGDSettings = compiled_settings(PDGD)
 
-    ranker: Linear
+
+class PDGDModel(NamedTuple):
+    """Parameters and running state, and the settings that the kernels read."""
+
+    ranker: Any
     rate: NDArray[np.float64]
-    decay: float
-    floor: float
+    settings: Any
 
 
 class PDGDWork(NamedTuple):
@@ -134,7 +127,7 @@ def learn_pdgd(model, work, X, seed, impression, page, notes, clicks, measure):
     z = scale_scores(work.base, n, 1.0)
     if pair_gradient(z, page, clicks, work):
         ascend(model.ranker, X, work.base.gradient, model.rate[0], work.base.slope)
-        model.rate[0] = decayed(model.rate[0], model.decay, model.floor)
+        model.rate[0] = decayed(model.rate[0], model.settings.decay, model.settings.floor)
     return np.nan
 
 

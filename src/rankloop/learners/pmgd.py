@@ -5,31 +5,30 @@ Candidates w + δu, u uniform on the unit sphere, and the current ranker fill th
 by α times the mean of the winners' u; no winner, no change.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.learners.contract import Work, learn, show
-from rankloop.learners.directions import draw_directions, mean_of_winners
+from rankloop.learners.contract import (
+    Cost,
+    Delta,
+    Initial,
+    Learner,
+    LearningRate,
+    Work,
+    compiled_settings,
+    learn,
+    show,
+)
+from rankloop.learners.directions import Rivals, draw_directions, mean_of_winners, require_few_rivals
 from rankloop.learners.multileaving import multileave, multileaved_log_probability, order_keys
-from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS, take_step
-from rankloop.settings import require_choice, require_number, require_whole_number, settle
+from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
 
 
-class PMGD(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="PMGD",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class PMGD(Learner, frozen=True):
     """Probabilistic multileaving gradient descent.
 
     Attributes:
@@ -39,31 +38,18 @@ class PMGD(
         initial: `zeros`, `direction` or `truncated-normal`.
     """
 
-    name: ClassVar[str] = "PMGD"
-    learns_from: ClassVar[str] = "clicks"
-    ranks_by_grades: ClassVar[bool] = False
-    by_rank: ClassVar[tuple[str, ...]] = ()
+    needs_own_pages: ClassVar[bool] = True
+    cost: ClassVar[Cost] = Cost(20, 45)
 
-    candidates: int = 49
-    delta: float = 1.0
-    learning_rate: float = 0.01
-    initial: str = "direction"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            initial=require_choice("PMGD", "initial", self.initial, INITIALS),
-            candidates=require_whole_number("PMGD", "candidates", self.candidates, at_least=1),
-            delta=require_number("PMGD", "delta", self.delta, above=0),
-            learning_rate=require_number("PMGD", "learning_rate", self.learning_rate, above=0),
-        )
+    candidates: Rivals = 49
+    delta: Delta = 1.0
+    learning_rate: LearningRate = 0.01
+    initial: Initial = "direction"
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PMGDModel":
         """The model before the first impression."""
         return PMGDModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
-            delta=float(self.delta),
-            learning_rate=float(self.learning_rate),
+            ranker=LINEAR.parameters(self.initial, features, seed, weights), settings=PMGDSettings._of(self)
         )
 
     def work(self, features: int, page_size: int, candidates: int) -> "PMGDWork":
@@ -74,17 +60,24 @@ class PMGD(
         """The posterior over the current ranker and its rivals, for each rank."""
         return self.candidates + 1
 
-    def page_log_probability(self, work: "PMGDWork", page: NDArray[np.int64], documents: int) -> float:
+    def page_log_probability(self, work: "PMGDWork", scores: NDArray[np.float32], page: NDArray[np.int64]) -> float:
         """log π(page), given the rankings that filled it, from the scratch of the call that did."""
-        return multileaved_log_probability(work.ranks[: len(page)], documents)
+        return multileaved_log_probability(work.ranks[: len(page)], len(scores))
+
+    def require_affordable(self, features: int, page_size: int) -> None:
+        """Every rival orders every candidate before a page can be shown."""
+        super().require_affordable(features, page_size)
+        require_few_rivals(self.name, self.candidates, 1_000, features, page_size)
+
+
+PMGDSettings = compiled_settings(PMGD)
 
 
 class PMGDModel(NamedTuple):
     """The current ranker and the settings of its comparison with rivals."""
 
-    ranker: Linear
-    delta: float
-    learning_rate: float
+    ranker: LinearWeights
+    settings: Any
 
 
 class PMGDWork(NamedTuple):
@@ -125,7 +118,7 @@ class PMGDWork(NamedTuple):
 def show_pmgd(model, work, X, seed, impression, page, notes):
     """Let the current ranker and its rivals fill the page together."""
     n, rankers = X.shape[0], notes.shape[1]
-    draw_directions(seed, impression, model.delta, work.scales, work.rivals)
+    draw_directions(seed, impression, model.settings.delta, work.scales, work.rivals)
     scores, keys = work.scores[:n], work.keys[: rankers * n].reshape((rankers, n))
     for i in range(n):
         scores[i] = work.base.scores[i]
@@ -152,5 +145,5 @@ def learn_pmgd(model, work, X, seed, impression, page, notes, clicks, measure):
     if anybody:
         draw_directions(seed, impression, 1.0, work.scales, work.rivals)
         mean_of_winners(work.rivals, work.wins, work.base.direction)
-        take_step(model.ranker, work.base.direction, model.learning_rate)
+        take_step(model.ranker, work.base.direction, model.settings.learning_rate)
     return np.nan

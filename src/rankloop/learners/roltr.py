@@ -6,38 +6,35 @@ REINFORCE moves the ranker towards pages that earn more. Options that are off by
 or its authors' code does; docs/differences.md lists them.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
-from rankloop.learners.contract import learn, show
-from rankloop.learners.reinforce import (
-    ReinforceWork,
-    ascend_returns,
-    decayed,
-    show_plackett_luce,
+from rankloop.learners.contract import (
+    Decay,
+    Floor,
+    Initial,
+    Learner,
+    LearningRate,
+    Ranker,
+    ShapedReward,
+    Temperature,
+    compiled_settings,
+    learn,
+    show,
 )
+from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, show_plackett_luce
 from rankloop.policies import plackett_luce
 from rankloop.propensities import Propensities
 from rankloop.propensities.curves import BELIEF, assumed
-from rankloop.rankers import Linear, starting_weights
-from rankloop.rankers.linear import INITIALS
+from rankloop.rankers.linear import LINEAR
 from rankloop.rewards import REWARDS, accumulate_returns, returns, reward_table
-from rankloop.settings import require_choice, require_flag, require_number, settle
+from rankloop.settings import Rule, choice, number
 
 
-class ROLTR(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag="ROLTR",
-    tag_field="learner",
-    forbid_unknown_fields=True,
-    repr_omit_defaults=True,
-):
+class ROLTR(Learner, frozen=True):
     """Reinforcement online learning to rank.
 
     Attributes:
@@ -52,6 +49,7 @@ class ROLTR(
         skip_clickless: learn nothing from a page without any click, as the authors' code does.
         discount_steps: multiply G_t by γ^t.
         initial: `zeros`, `direction` or the authors' `truncated-normal`.
+        ranker: what turns features into scores.
 
     >>> ROLTR(reward="ips+", discount=0.5)
     ROLTR(reward='ips+', discount=0.5)
@@ -59,67 +57,53 @@ class ROLTR(
     array([-0.649, -0.018,  0.667])
     """
 
-    name: ClassVar[str] = "ROLTR"
-    learns_from: ClassVar[str] = "clicks"
-    ranks_by_grades: ClassVar[bool] = False
+    has_gradient_variance: ClassVar[bool] = True
     by_rank: ClassVar[tuple[str, ...]] = ("click_reward", "skip_reward", "baseline", "baseline_count")
 
-    reward: str = "ips+-"
-    discount: float = 0.0
-    learning_rate: float = 0.01
-    propensities: Propensities = BELIEF
-    temperature: float = 1.0
-    decay: float = 1.0
-    floor: float = 0.0
-    clip: float = 0.0
+    reward: Annotated[str, choice(REWARDS)] = "ips+-"
+    discount: Annotated[float, number(at_least=0, at_most=1)] = 0.0
+    learning_rate: LearningRate = 0.01
+    propensities: Annotated[Propensities, Rule(assumed)] = BELIEF
+    temperature: Temperature = 1.0
+    decay: Decay = 1.0
+    floor: Floor = 0.0
+    clip: Annotated[float, number(at_least=0, at_most=1)] = 0.0
     baseline: bool = False
     skip_clickless: bool = False
     discount_steps: bool = False
-    initial: str = "zeros"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            reward=require_choice("ROLTR", "reward", self.reward, REWARDS),
-            initial=require_choice("ROLTR", "initial", self.initial, INITIALS),
-            discount=require_number("ROLTR", "discount", self.discount, at_least=0, at_most=1),
-            learning_rate=require_number("ROLTR", "learning_rate", self.learning_rate, above=0),
-            temperature=require_number("ROLTR", "temperature", self.temperature, above=0),
-            decay=require_number("ROLTR", "decay", self.decay, above=0, at_most=1),
-            floor=require_number("ROLTR", "floor", self.floor, at_least=0),
-            clip=require_number("ROLTR", "clip", self.clip, at_least=0, at_most=1),
-            baseline=require_flag("ROLTR", "baseline", self.baseline),
-            skip_clickless=require_flag("ROLTR", "skip_clickless", self.skip_clickless),
-            discount_steps=require_flag("ROLTR", "discount_steps", self.discount_steps),
-            propensities=assumed("ROLTR", self.propensities),
-        )
+    initial: Initial = "zeros"
+    ranker: Ranker = LINEAR
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "ROLTRModel":
         """The model before the first impression."""
         click, skip = self.reward_table(page_size)
         return ROLTRModel(
-            ranker=Linear.of(starting_weights(self.initial, features, seed, weights)),
+            ranker=self.ranker.parameters(self.initial, features, seed, weights),
             rate=np.array([self.learning_rate]),
             baseline=np.zeros(page_size),
             baseline_count=np.zeros(page_size),
             click_reward=click,
             skip_reward=skip,
-            discount=float(self.discount),
-            temperature=float(self.temperature),
-            decay=float(self.decay),
-            floor=float(self.floor),
-            use_baseline=self.baseline,
-            skip_clickless=self.skip_clickless,
-            discount_steps=self.discount_steps,
+            settings=ROLTRSettings._of(self),
         )
 
     def work(self, features: int, page_size: int, candidates: int) -> ReinforceWork:
         """Scratch for queries of up to so many candidates."""
         return ReinforceWork.of(features, page_size, candidates)
 
-    def note_width(self) -> int:
-        """Nothing has to be remembered but the page."""
-        return 0
+    @property
+    def policy_temperature(self) -> float:
+        """T of the policy."""
+        return self.temperature
+
+    @property
+    def assumed_propensities(self) -> Propensities:
+        """What the rewards divide by."""
+        return self.propensities
+
+    def shaped_reward(self, page_size: int) -> ShapedReward:
+        """The reward by its name, and its worth at each rank."""
+        return ShapedReward(self.reward, *self.reward_table(page_size))
 
     def reward_table(self, page_size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What a click and no click are worth at each rank under these settings."""
@@ -137,48 +121,46 @@ class ROLTR(
         return plackett_luce.score_gradient(scores, page, self.returns(clicks), self.temperature)
 
 
-class ROLTRModel(NamedTuple):
-    """Parameters and running state first, then the settings that the kernels read."""
+ROLTRSettings = compiled_settings(ROLTR)
 
-    ranker: Linear
+
+class ROLTRModel(NamedTuple):
+    """Parameters and running state, tables by rank, and the settings that the kernels read."""
+
+    ranker: Any
     rate: NDArray[np.float64]
     baseline: NDArray[np.float64]
     baseline_count: NDArray[np.float64]
     click_reward: NDArray[np.float64]
     skip_reward: NDArray[np.float64]
-    discount: float
-    temperature: float
-    decay: float
-    floor: float
-    use_baseline: bool
-    skip_clickless: bool
-    discount_steps: bool
+    settings: Any
 
 
 @implements(show, ROLTRModel)
 @kernel
 def show_roltr(model, work, X, seed, impression, page, notes):
     """Draw the page from the policy."""
-    show_plackett_luce(work.base, model.temperature, X.shape[0], seed, impression, page)
+    show_plackett_luce(work.base, model.settings.temperature, X.shape[0], seed, impression, page)
 
 
 @implements(learn, ROLTRModel)
 @kernel
 def learn_roltr(model, work, X, seed, impression, page, notes, clicks, measure):
     """Rewards, returns, and one step along the policy gradient."""
-    if model.skip_clickless and not clicks.any():
+    settings = model.settings
+    if settings.skip_clickless and not clicks.any():
         return np.nan
     k = page.size
     values = work.base.returns[:k]
     for t in range(k):
         c = clicks[t]
         values[t] = c * model.click_reward[t] + (1.0 - c) * model.skip_reward[t]
-    accumulate_returns(values, model.discount, model.discount_steps)
-    if model.use_baseline:
+    accumulate_returns(values, settings.discount, settings.discount_steps)
+    if settings.baseline:
         subtract_baseline(values, model.baseline, model.baseline_count)
     rate = model.rate[0]
-    variance = ascend_returns(model.ranker, work, X, page, model.temperature, rate, measure)
-    model.rate[0] = decayed(rate, model.decay, model.floor)
+    variance = ascend_returns(model.ranker, work, X, page, settings.temperature, rate, measure)
+    model.rate[0] = decayed(rate, settings.decay, settings.floor)
     return variance
 
 

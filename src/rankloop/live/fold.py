@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import DivergenceError
+from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
-from rankloop.live.policy import policy_model
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
@@ -136,13 +136,13 @@ class Fold:
 
     def _learn(self, impression: Impression, number: int, clicks: list[float]) -> str:
         raw = impression.matrix(self.settings.precision)
-        before = {name: array.copy() for name, array in _arrays(self.ranker.model).items()}
+        before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
         page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
         try:
             self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
-            for name, array in _arrays(self.ranker.model).items():
+            for name, array in arrays_of(self.ranker.model).items():
                 array[...] = before[name]
             self.mode = "paused"
             return "diverged"
@@ -223,7 +223,7 @@ class Fold:
 
     def state(self) -> bytes:
         """Everything that the future depends on, as bytes."""
-        arrays = {name: array.tobytes() for name, array in _arrays(self.ranker.model).items()}
+        arrays = {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()}
         return msgspec.msgpack.encode(
             {
                 "arrays": arrays,
@@ -251,25 +251,14 @@ class Fold:
         self._counts = Counter(used.tolist())
 
     def _restore_arrays(self, then: dict[str, Any]) -> None:
-        for name, array in _arrays(self.ranker.model).items():
+        for name, array in arrays_of(self.ranker.model).items():
             array[...] = np.frombuffer(then["arrays"][name], array.dtype).reshape(array.shape)
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
-        return View(self.version, self.offset, policy_model(self.ranker.model), self.scaler.copy(), self.mode)
+        return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode)
 
 
 def _key(client: bytes) -> int:
     """64 bits of a client's hash; 0 for all who are unknown."""
     return int.from_bytes(client[:8], "little")
-
-
-def _arrays(model: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Every array of a model, by name, also within its ranker."""
-    found: dict[str, NDArray[Any]] = {}
-    for name, value in model._asdict().items():
-        if isinstance(value, np.ndarray):
-            found[prefix + name] = value
-        elif hasattr(value, "_asdict"):
-            found |= _arrays(value, f"{prefix}{name}.")
-    return found

@@ -1,26 +1,25 @@
 """What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR, PMGD, FixedWeights, to_settings
+from rankloop.learners import to_settings
+from rankloop.learners.contract import require_small
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.log import Control, settle
-from rankloop.live.policy import temperature
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.contract import Snapshot
-from rankloop.settings import require_number
+from rankloop.settings import counted
 
 ACTIONS = {
     "pause": Kind.PAUSED,
@@ -31,21 +30,7 @@ ACTIONS = {
 
 
 MAX_MODELS = 500
-MAX_RIVALS = {COLTR: 10_000, PMGD: 1_000}
-"""PMGD orders every candidate for every rival before it can show a page; COLTR scores rivals on the page alone."""
-MAX_RIVAL_NUMBERS = 6_000_000
-"""Rivals × features, and rivals × page size: what is drawn, and held, for each impression."""
 MAX_SAMPLE_QUERIES, MAX_SAMPLE_SCORES = 1_000, 100_000
-MAX_WEIGHT = 1e30
-"""Far below what overflows in the single precision that scores are computed in."""
-BOUNDS = {
-    "learning_rate": (1e-12, 1e6),
-    "temperature": (1e-6, 1e6),
-    "delta": (1e-12, 1e6),
-    "floor": (0.0, 1e6),
-    "variance_weight": (0.0, 1e6),
-}
-"""Beyond these a setting has no meaning, only overflow."""
 
 
 async def create_model(service: Service, settings: ModelSettings) -> Report:
@@ -83,26 +68,15 @@ async def starting_report(service: Service, settings: ModelSettings) -> Report:
 
 def require_affordable(settings: ModelSettings, limits: Limits) -> None:
     """Refuse settings that are possible, but would take the service down: too much memory or time, or overflow."""
-    learner = settings.learner
-    for name, (low, high) in BOUNDS.items():
-        if hasattr(learner, name):
-            require_number(learner.name, name, getattr(learner, name), at_least=low, at_most=high)
-    rivals = getattr(learner, "candidates", 0)
-    most = MAX_RIVALS.get(type(learner), 0)
-    if rivals > most:
-        raise SettingsError(f"{learner.name}: candidates must be at most {most:,}; got {_told(rivals)}")
-    if (rivals + 1) * max(len(settings.names), settings.page_size) > MAX_RIVAL_NUMBERS:
-        raise SettingsError(
-            f"{learner.name}: {rivals:,} candidates are too many for {len(settings.names):,} features and pages of "
-            f"{settings.page_size}: their product must be at most {MAX_RIVAL_NUMBERS:,}"
-        )
+    settings.learner.require_affordable(len(settings.names), settings.page_size)
     match settings.start:
         case Weights(weights):
-            _require_small("start: a weight", weights)
+            require_small("start: a weight", weights)
         case IncomingOrder(sample=sample, candidates=candidates):
             if candidates > limits.candidates:
                 raise SettingsError(
-                    f"start: candidates must be at most {limits.candidates:,}, as in a request; got {_told(candidates)}"
+                    f"start: candidates must be at most {limits.candidates:,}, as in a request; "
+                    f"got {counted(candidates)}"
                 )
             scores = sum(len(query) for query in sample)
             if len(sample) > MAX_SAMPLE_QUERIES or scores > MAX_SAMPLE_SCORES:
@@ -110,18 +84,6 @@ def require_affordable(settings: ModelSettings, limits: Limits) -> None:
                     f"start: a sample has at most {MAX_SAMPLE_QUERIES:,} queries and {MAX_SAMPLE_SCORES:,} scores; "
                     f"got {len(sample):,} and {scores:,}"
                 )
-    if isinstance(learner, FixedWeights):
-        _require_small("FixedWeights: a weight", learner.weights or ())
-
-
-def _require_small(what: str, weights: Iterable[float]) -> None:
-    largest = max(weights, key=abs, default=0.0)
-    if not abs(largest) <= MAX_WEIGHT:
-        raise SettingsError(f"{what} must lie between −{MAX_WEIGHT:g} and {MAX_WEIGHT:g}; got {largest!r}")
-
-
-def _told(count: int) -> str:
-    return f"{count:,}" if count < 10**18 else "far more"
 
 
 async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]:
@@ -234,7 +196,7 @@ def _exploration(model: LiveModel, fold: Fold | None) -> dict[str, float | None]
     learned pages, from where the model's best order has them."""
     learned = fold.fates["learned"] if fold else 0
     return {
-        "temperature": temperature(model.settings.learner),
+        "temperature": model.settings.learner.policy_temperature,
         "mean_displacement": fold.explored / learned if fold and learned else None,
     }
 

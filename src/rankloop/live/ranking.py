@@ -16,7 +16,6 @@ from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import PRECISIONS, Group, Impression
 from rankloop.live.fold import View
-from rankloop.live.policy import page_log_probability
 from rankloop.live.settings import ModelSettings
 from rankloop.loop import rank_page, score_candidates
 
@@ -130,7 +129,7 @@ class Ranking:
             self._work = self.settings.learner.work(X.shape[1], self.settings.page_size, self._room)
         rank_page(view.model, self._work, X, self._key, number, page, notes)
         scores = self._work.base.scores[: len(X)].copy()
-        return _Drawn(scores, page, notes, page_log_probability(self.settings.learner, self._work, scores, page))
+        return _Drawn(scores, page, notes, self.settings.learner.page_log_probability(self._work, scores, page))
 
 
 def incoming_order(request: Request) -> list[int]:

@@ -2,12 +2,12 @@
 
 import secrets
 from collections import Counter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 import msgspec
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners import LEARNERS, ROLTR, Learner
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
 from rankloop.settings import NAME, require_choice, require_number, require_seed, require_whole_number, settle
@@ -15,8 +15,11 @@ from rankloop.settings import NAME, require_choice, require_number, require_seed
 MAX_FEATURES = 10_000
 MAX_PAGE = 1_000
 
-LiveLearner = ROLTR | PDGD | DBGD | PMGD | COLTR | FixedWeights
-"""Every learner of the core that needs no more than clicks."""
+if TYPE_CHECKING:
+    LiveLearner = Learner
+else:
+    LiveLearner = Union[tuple(kind for kind in LEARNERS.values() if not kind.needs_grades())]  # noqa: UP007
+    """Every learner that needs no more than clicks."""
 
 
 class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_unknown_fields=True):

@@ -5,7 +5,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.live.policy import temperature
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.offpolicy.positions import position_probabilities
@@ -56,7 +55,7 @@ def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
     if not queries:
         queries = [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates).tolist())]
         assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
-    spread = temperature(settings.learner)
+    spread = settings.learner.policy_temperature
     if spread is None:
         # A policy that is not a softmax has nothing to solve: any positive weight keeps the incoming order.
         weight, kept, moved = 1.0, None, None

@@ -19,10 +19,9 @@ from rankloop.client.conversation import Report
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
-from rankloop.learners import Learner, from_settings, require_learner, to_settings
+from rankloop.learners import Learner, from_settings, require_click_learner, require_learner, to_settings
 from rankloop.live.errors import RequestError
 from rankloop.live.scaling import Scaler, Scaling
-from rankloop.live.settings import LiveLearner
 from rankloop.loop import Record, draw_query, note_impression
 from rankloop.metrics import CUTOFF, discounts
 from rankloop.run import Run, this_machine
@@ -67,9 +66,7 @@ def ensure_model(
     """
     if learner is not None:
         require_learner("traffic", learner)
-        if not isinstance(learner, LiveLearner):
-            able = ", ".join(kind.name for kind in LiveLearner.__args__)
-            raise SettingsError(f"traffic: {learner.name} cannot learn from visitors' clicks alone; use one of {able}")
+        require_click_learner("traffic", learner)
     try:
         found = client.model(name)
     except RequestError as error:

@@ -7,6 +7,7 @@ down would cancel to zero, and plain sums of exponentials underflow.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,10 +52,12 @@ def log_probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0
     True
     """
     z = checked_scores(scores, temperature)
-    shown = checked_page(page, len(z))
-    remaining = np.empty(len(shown) + 1)
-    log_remaining(z, shown, np.empty(whole_blocks(len(z))), remaining)
-    return float(np.sum(z[shown] - remaining[:-1]))
+    return page_log_probability(z, checked_page(page, len(z)))
+
+
+def page_log_probability(scores: NDArray[Any], page: NDArray[np.int64], temperature: float = 1.0) -> float:
+    """The same for arrays that are known to be right: what each page of a service is logged with."""
+    return float(_log_probability(scores, page, temperature, np.empty(whole_blocks(len(scores)))))
 
 
 def probability(scores: ArrayLike, page: ArrayLike, temperature: float = 1.0) -> float:
@@ -174,6 +177,17 @@ def log_remaining(z, page, scratch, remaining):
         top = higher
         remaining[t] = top + log(total)
     return largest
+
+
+@kernel
+def _log_probability(scores, page, temperature, scratch):
+    z = scores.astype(np.float64) / temperature
+    remaining = np.empty(page.size + 1)
+    log_remaining(z, page, scratch, remaining)
+    total = 0.0
+    for t in range(page.size):
+        total += z[page[t]] - remaining[t]
+    return total
 
 
 @kernel

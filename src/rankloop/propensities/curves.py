@@ -55,12 +55,11 @@ BELIEF = PowerLaw(1.0)
 """What a learner assumes unless told otherwise, and what a user does."""
 
 
-def assumed(owner: str, curve: object) -> Propensities:
+def assumed(owner: str, name: str, curve: object) -> Propensities:
     """The curve; refuse anything that is none. Equal to the default, it *is* the default, and not printed."""
     if not isinstance(curve, (PowerLaw, Known)):
         raise SettingsError(
-            f"{owner}: propensities must be rl.propensities.power_law(eta) or rl.propensities.known([...]); "
-            f"got {curve!r}"
+            f"{owner}: {name} must be rl.propensities.power_law(eta) or rl.propensities.known([...]); got {curve!r}"
         )
     return BELIEF if curve == BELIEF else curve
 

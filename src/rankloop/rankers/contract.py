@@ -1,11 +1,36 @@
-"""The compiled contract of a ranker. Each kind implements it for its own named tuple of parameters."""
+"""What a ranker is, to learners, evaluation and the compiled loop.
 
-from typing import Any
+A ranker's settings are a small frozen struct (`Linear()`). They make a named tuple of parameters whose `weights` is one
+flat float64 array (what snapshots and checkpoints hold) and whose `rounded` is the same in float32, for scoring. The
+compiled functions act on that tuple; each kind of ranker implements them for its own.
+"""
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+class Ranker(Protocol):
+    """Settings of a ranker."""
+
+    name: ClassVar[str]
+
+    def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> Any:
+        """The parameters that a learner begins with: given ones, or by the rule named `initial`."""
+
+    def several(self, weights: NDArray[np.float64], features: int) -> Any:
+        """Many rankers of this kind, (rankers, weights), for `score_several`; refuses what does not fit."""
 
 
 def score(ranker: Any, X: Any, scores: Any) -> None:
     """Fill `scores` (float32, one per row of X) with the ranker's scores."""
     raise TypeError(f"no compiled score is registered for {type(ranker).__name__}")
+
+
+def score_several(rankers: Any, X: Any, scores: Any) -> None:
+    """Fill `scores` (float32, rows of X × rankers, in whole blocks) with the scores of many rankers at once."""
+    raise TypeError(f"no compiled score_several is registered for {type(rankers).__name__}")
 
 
 def ascend(ranker: Any, X: Any, score_gradient: Any, step: Any, slope: Any) -> None:

@@ -5,8 +5,9 @@ scoring, where the features are float32 as well.
 """
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -14,24 +15,53 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import add_four_rows, dot, fma32
 from rankloop.kernels.draws import INITIAL, fill_normals, stream_key
-from rankloop.rankers.contract import ascend, score
+from rankloop.kernels.matrix import multiply_into, padded
+from rankloop.rankers.contract import ascend, score, score_several
 from rankloop.settings import require_choice
 
 INITIALS = ("zeros", "direction", "truncated-normal")
 DIRECTION_NORM = 0.01
 
 
-class Linear(NamedTuple):
+class Linear(msgspec.Struct, frozen=True, tag="linear", tag_field="kind", forbid_unknown_fields=True):
+    """f(x) = w·x."""
+
+    name: ClassVar[str] = "linear"
+
+    def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> "LinearWeights":
+        """The weights that a learner begins with: given ones, or by the rule named `initial`."""
+        return LinearWeights.of(starting_weights(initial, features, seed, weights))
+
+    def several(self, weights: NDArray[np.float64], features: int) -> "LinearColumns":
+        """Many linear rankers, as columns."""
+        W = weights.astype(np.float32)
+        if W.shape[1] != features or not np.isfinite(W).all():
+            raise SettingsError(f"weights must be finite, one per feature ({features}); got shape {weights.shape}")
+        columns = np.zeros((features, padded(len(W))), np.float32)
+        columns[:, : len(W)] = W.T
+        return LinearColumns(columns)
+
+
+LINEAR = Linear()
+
+
+class LinearWeights(NamedTuple):
     """(features,) weights, and the same rounded for scoring."""
 
     weights: NDArray[np.float64]
     rounded: NDArray[np.float32]
 
     @classmethod
-    def of(cls, weights: ArrayLike) -> "Linear":
+    def of(cls, weights: ArrayLike) -> "LinearWeights":
         """A linear ranker with these weights."""
         values = np.array(weights, dtype=np.float64)
         return cls(values, values.astype(np.float32))
+
+
+class LinearColumns(NamedTuple):
+    """(features, rankers) weights, in whole lanes."""
+
+    columns: NDArray[np.float32]
 
 
 def starting_weights(initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -46,7 +76,7 @@ def starting_weights(initial: str, features: int, seed: int, weights: ArrayLike 
     if weights is not None:
         given = np.array(weights, dtype=np.float64)
         if given.shape != (features,) or not np.isfinite(given).all():
-            raise SettingsError(f"weights must be {features} finite numbers, one per feature; got {_told(given)}")
+            raise SettingsError(f"weights must be {features} finite numbers, one per feature; got {_shape(given)}")
         return given
     require_choice("learner", "initial", initial, INITIALS)
     if initial == "zeros":
@@ -62,11 +92,11 @@ def starting_weights(initial: str, features: int, seed: int, weights: ArrayLike 
     return chosen.astype(np.float64) * 0.1 / math.sqrt(features)
 
 
-def _told(given: NDArray[np.float64]) -> str:
+def _shape(given: NDArray[np.float64]) -> str:
     return f"shape {given.shape}" if np.isfinite(given).all() else "a value that is not finite"
 
 
-@implements(score, Linear)
+@implements(score, LinearWeights)
 @kernel
 def score_linear(ranker, X, scores):
     """s_i = Σ_j x_ij w_j."""
@@ -74,7 +104,15 @@ def score_linear(ranker, X, scores):
         scores[i] = dot(X[i], ranker.rounded)
 
 
-@implements(ascend, Linear)
+@implements(score_several, LinearColumns)
+@kernel
+def score_linear_columns(rankers, X, scores):
+    """S = X W, all rankers in one pass over the rows."""
+    scores[:] = 0.0
+    multiply_into(X, rankers.columns, scores)
+
+
+@implements(ascend, LinearWeights)
 @kernel
 def ascend_linear(ranker, X, score_gradient, step, slope):
     """w ← w + step · Xᵀ g, four rows at a time; four rows that all have gradient 0 are not read.

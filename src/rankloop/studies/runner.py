@@ -23,8 +23,6 @@ from rankloop.simulation import simulate
 from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
 from rankloop.studies.specification import Cell, Source, Study
 
-# Microseconds of an impression: a fixed part, and one per 125 candidates × 136 features. From `rankloop bench`.
-_COST = {"ROLTR": (2, 5), "MDPRank": (2, 5), "PDGD": (3, 4), "DBGD": (6, 6), "PMGD": (20, 45), "COLTR": (10, 80)}
 _MSLR = 125 * 136
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
 
@@ -211,7 +209,7 @@ class Facts(NamedTuple):
 
 
 def _seconds(cell: Cell, facts: Facts) -> float:
-    fixed, variable = _COST.get(cell.learner.name, (2, 3))
+    fixed, variable = cell.learner.cost
     points = cell.impressions / cell.evaluate_every if cell.evaluate_every else 0
     learning = cell.impressions * (fixed + variable * facts.query_size) * 1e-6
     return learning + points * facts.test_size / _EVALUATED_PER_SECOND

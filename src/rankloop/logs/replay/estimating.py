@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.fold import View
-from rankloop.live.policy import temperature
 from rankloop.live.settings import ModelSettings
 from rankloop.loop import score_candidates
 from rankloop.offpolicy import (
@@ -76,7 +75,7 @@ class Evaluation(msgspec.Struct, frozen=True):
 
 def policy_of(settings: ModelSettings) -> Policy:
     """How a model with these settings draws pages; those that compare rankers are taken at their best order."""
-    spread = temperature(settings.learner)
+    spread = settings.learner.policy_temperature
     return Greedy() if spread is None else PlackettLuce(spread)
 
 

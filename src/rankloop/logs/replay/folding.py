@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR
 from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
@@ -106,13 +105,10 @@ class Replay:
         if shown is None or shown.kind != Kind.SHOWN or type(new) is type(old) or new.note_width() == old.note_width():
             return shown
         impression: Impression = decode(shown.kind, shown.body)
-        notes = b""
-        if isinstance(new, COLTR):
-            # What COLTR remembers of a page are the scores that drew it, and those are in every log.
-            ranks = np.setdiff1d(np.arange(len(impression.page)), impression.pinned)
-            drawn = np.frombuffer(impression.scores, np.float32)
-            notes = drawn[np.array(impression.page, np.int64)[ranks]].tobytes()
-        return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes)))
+        ranks = np.setdiff1d(np.arange(len(impression.page)), impression.pinned)
+        scores = np.frombuffer(impression.scores, np.float32)
+        notes = new.notes_of(scores, np.array(impression.page, np.int64)[ranks])
+        return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
 
 
 def snapshot_of(store: Store, model: StoredModel, version: int) -> Snapshot:

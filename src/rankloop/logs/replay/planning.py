@@ -1,13 +1,13 @@
 """The settings of a replay: the model's own, with another learner or other values in the place of some."""
 
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from rankloop.errors import SettingsError
-from rankloop.learners import DBGD, LEARNERS, PMGD, from_settings, to_settings
-from rankloop.live.settings import LiveLearner, ModelSettings
+from rankloop.learners import LEARNERS, from_settings, require_click_learner, to_settings
+from rankloop.live.settings import ModelSettings
 
 CHANGEABLE = ("scaling", "start", "late_updates", "guards")
 """Of the model's own settings. The others say what is in the log, and cannot be otherwise."""
@@ -34,7 +34,9 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
         if not equals:
             raise SettingsError(f"replay: a change must look like SETTING=VALUE; got {change!r}")
         _change(method, model, name.strip(), _value(told.strip()))
-    model["learner"] = to_settings(_live(from_settings(method)))
+    chosen = from_settings(method)
+    require_click_learner("replay", chosen)
+    model["learner"] = to_settings(chosen)
     try:
         changed = msgspec.convert(model, ModelSettings)
     except msgspec.ValidationError as error:
@@ -46,12 +48,11 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
 def require_foldable(own: ModelSettings, other: ModelSettings) -> None:
     """Refuse methods that can learn from nothing but pages that they filled themselves."""
     old, new = own.learner, other.learner
-    if not isinstance(new, (DBGD, PMGD)):
-        return
-    if type(new) is not type(old) or new.note_width() != old.note_width():
+    if new.needs_own_pages and (type(new) is not type(old) or new.note_width() != old.note_width()):
+        able = [name for name, kind in LEARNERS.items() if not kind.needs_grades() and not kind.needs_own_pages]
         raise SettingsError(
             f"replay: {new.name} learns by comparing rankers on pages that they filled together, and these pages were "
-            f"drawn by {old!r}; choose one of ROLTR, PDGD, COLTR or FixedWeights"
+            f"drawn by {old!r}; choose one of {', '.join(able[:-1])} or {able[-1]}"
         )
 
 
@@ -77,10 +78,3 @@ def _value(told: str) -> Any:
         return msgspec.json.decode(told)
     except msgspec.DecodeError:
         return told
-
-
-def _live(learner: Any) -> LiveLearner:
-    if not isinstance(learner, get_args(LiveLearner)):
-        known = ", ".join(method.name for method in get_args(LiveLearner))
-        raise SettingsError(f"replay: {learner.name} needs more than clicks; choose one of {known}")
-    return learner

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
-from rankloop.live.policy import temperature
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Store
 from rankloop.web.dashboard.tallied import propensities_of
@@ -92,7 +91,7 @@ def _drawn(impression: Impression, settings: ModelSettings) -> list[float | None
     """Plackett–Luce, rank by rank: exp(z_d) / Σ exp(z) of what was still to be had. Nothing for what was pinned, and
     for methods that draw in another way; certainty for a frozen model's pages, whatever their scores."""
     certain = impression.log_probability == 0.0
-    spread = temperature(settings.learner)
+    spread = settings.learner.policy_temperature
     told: list[float | None] = [None] * len(impression.page)
     if spread is None and not certain:
         return told
@@ -107,7 +106,7 @@ def _drawn(impression: Impression, settings: ModelSettings) -> list[float | None
 
 
 def _keeps_first(impression: Impression, settings: ModelSettings) -> float | None:
-    spread = temperature(settings.learner)
+    spread = settings.learner.policy_temperature
     if len(impression.pinned) == len(impression.page):
         return None
     if impression.log_probability == 0.0:

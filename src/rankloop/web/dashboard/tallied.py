@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.learners import ROLTR
 from rankloop.live.events import Group
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Tally
@@ -64,18 +63,17 @@ class Reward(NamedTuple):
 
 def reward_of(settings: ModelSettings) -> Reward:
     """The model's own reward if it learns from one, else the paper's default, with the propensities it assumes."""
-    learner = settings.learner
-    if isinstance(learner, ROLTR):
-        return Reward(
-            learner.reward, "the reward that this model learns from", *learner.reward_table(settings.page_size)
-        )
+    learner, page_size = settings.learner, settings.page_size
+    own = learner.shaped_reward(page_size)
+    if own is not None:
+        return Reward(own.name, "the reward that this model learns from", own.click, own.skip)
     told = f"{learner.name} learns from no reward; this is the paper's, with examination 1/rank"
-    return Reward("ips+-", told, *reward_table("ips+-", BELIEF.at(settings.page_size)))
+    return Reward("ips+-", told, *reward_table("ips+-", BELIEF.at(page_size)))
 
 
 def propensities_of(settings: ModelSettings) -> Propensities | None:
     """The examination curve that a model assumes; None for methods that assume none."""
-    return settings.learner.propensities if isinstance(settings.learner, ROLTR) else None
+    return settings.learner.assumed_propensities
 
 
 def step_of(tallies: Sequence[Tally], over: Over) -> int:
