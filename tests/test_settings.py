@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.errors import RankloopError, SettingsError
+from rankloop.errors import DivergenceError, RankloopError, SettingsError
 from rankloop.learners import (
     COLTR,
     DBGD,
@@ -142,9 +142,10 @@ def test_learners_are_frozen():
         ROLTR().discount = 0.5
 
 
-def test_errors_are_value_errors():
+def test_a_wrong_input_is_a_value_error_and_a_divergence_is_not():
     assert issubclass(SettingsError, RankloopError)
-    assert issubclass(RankloopError, ValueError)
+    assert issubclass(SettingsError, ValueError)
+    assert not issubclass(DivergenceError, ValueError)
 
 
 NO_NUMBERS = [math.nan, math.inf, "0.5", None, True, [1.0]]
@@ -155,10 +156,12 @@ SCHEDULE = RATE | {
     "floor": ("a number, at least 0", [-0.1, *NO_NUMBERS]),
 }
 COUNT = ("a whole number, at least 1", [0, -3, 1.5, "5", None, True])
+RANKER = {"ranker": ("the settings of a ranker", [None, "linear", 1])}
 FLAG = ("true or false|True or False|bool", ["no", 1, None])
 
 REFUSED = {
     ROLTR: SCHEDULE
+    | RANKER
     | {
         "reward": ("'naive+', 'naive-', 'naive+-', 'ips+', 'ips-', 'ips+-'", ["ips", None, 1, []]),
         "discount": ("a number, at least 0 and at most 1", [-0.1, 1.1, *NO_NUMBERS]),
@@ -169,7 +172,7 @@ REFUSED = {
         "skip_clickless": FLAG,
         "discount_steps": FLAG,
     },
-    PDGD: SCHEDULE,
+    PDGD: SCHEDULE | RANKER,
     DBGD: RATE | {"interleaving": ("'probabilistic', 'team-draft'", ["team", None]), "delta": POSITIVE},
     PMGD: RATE | {"candidates": COUNT, "delta": POSITIVE},
     COLTR: SCHEDULE
@@ -180,6 +183,7 @@ REFUSED = {
         "variance_weight": ("a number, at least 0", [-1, *NO_NUMBERS]),
     },
     MDPRank: SCHEDULE
+    | RANKER
     | {
         "variant": ("'paper', 'authors'", ["mine", None]),
         "discount": (

@@ -82,7 +82,7 @@ def test_the_methods_tell_the_probability_of_the_page_they_have_just_drawn(learn
     for impression in range(10):
         before = ranker.weights
         page = ranker.rank(X)
-        told = learner.page_log_probability(ranker._work, page.documents, DOCUMENTS)
+        told = learner.page_log_probability(ranker._work, page.scores, page.documents)
         U = [one_direction(impression)] if isinstance(learner, DBGD) else directions(3, impression)
         rankings = [ranking(before), *(ranking(before + learner.delta * u) for u in U)]
         literally = literal.multileaved_probability
@@ -101,5 +101,5 @@ def test_scratch_of_a_larger_query_before_does_not_matter(learner):
             ranker.rank(np.vstack([X, X + 1, X - 1]))
             ranker.impressions = 0
         page = ranker.rank(X[:5])
-        told.append(learner.page_log_probability(ranker._work, page.documents, 5))
+        told.append(learner.page_log_probability(ranker._work, page.scores, page.documents))
     assert told[0] == told[1]
