@@ -12,7 +12,7 @@ from rankloop.learners.multileaving import drafted_log_probability, multileaved_
 from rankloop.online import OnlineRanker
 
 from ..proofs import literal
-from .test_comparisons import DOCUMENTS, SIZE, START, X, directions, one_direction, ranking
+from .test_comparisons import SIZE, START, X, directions, one_direction, ranking
 
 
 def ranks_on(rankings, page) -> np.ndarray:
