@@ -31,7 +31,7 @@ def ranker_of_study(folder: Path, **place: Any) -> Ranker:
     asked = {name: value for name, value in place.items() if value is not None}
     found = [row for row in rows if all(row[name] == value for name, value in asked.items())]
     if not found:
-        raise DataError(f"{folder} has no run with {_told(asked)}; there are {_choices(rows)}")
+        raise DataError(f"{folder} has no run with {_described(asked)}; choose from {_choices(rows)}")
     if len({(row["settings"], tuple(row["weights"])) for row in found}) > 1:
         raise DataError(f"{folder} has {len(found)} such runs; choose one of {_choices(found)}")
     return _ranker(found[0])
@@ -60,5 +60,5 @@ def _choices(rows: list[dict[str, Any]]) -> str:
     return "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in open_axes.items())
 
 
-def _told(asked: dict[str, Any]) -> str:
+def _described(asked: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value!r}" for name, value in asked.items())

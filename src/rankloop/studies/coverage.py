@@ -64,7 +64,7 @@ class Coverage:
         """A grid of the study."""
         return next(grid for grid in self.results.study.grids if grid.name == name)
 
-    def told(self, runs: Sequence[Record], *place: str) -> str:
+    def runs_at(self, runs: Sequence[Record], *place: str) -> str:
         """How many runs there are, and of how many: `15 runs`, `3 of 15 runs`."""
         wanted = self.wanted[place[0], place[1], place[2], place[3]]
         return runs_of(len(runs), wanted)

@@ -67,11 +67,11 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     last = max(record.impressions for record in records)
     early = [at for at in records[0].offline_at if at <= EARLY]
     if coverage.compares_methods(grid) and last >= 2 * EARLY and len(early) > 2:
-        told, caption = f"{title}: the first {EARLY:,}", _caption(coverage, grid, EARLY)
-        made.append(Figure(f"{slug}-early", grid, told, caption, lambda: draw_curves(coverage, grid, EARLY)))
+        name, caption = f"{title}: the first {EARLY:,} impressions", _caption(coverage, grid, EARLY)
+        made.append(Figure(f"{slug}-early", grid, name, caption, lambda: draw_curves(coverage, grid, EARLY)))
     if any(np.isfinite(record.gradient_variance) for record in records):
-        told, caption = f"{title}: variance of the gradient", _variance_caption(coverage, grid)
-        made.append(Figure(f"{slug}-variance", grid, told, caption, lambda: draw_variance(coverage, grid)))
+        name, caption = f"{title}: variance of the gradient", _variance_caption(coverage, grid)
+        made.append(Figure(f"{slug}-variance", grid, name, caption, lambda: draw_variance(coverage, grid)))
     return made
 
 
@@ -93,12 +93,12 @@ def _caption(coverage: Coverage, grid: str, until: int | None = None) -> str:
         else f"Offline nDCG@10 on held-out queries of {listed(collections)} over {impressions:,} impressions",
         f"with {listed(coverage.users(grid))} clicks",
     ]
-    told = f"{', '.join(parts)}. Lines are means over runs ({coverage.of_grid(grid)})"
+    text = f"{', '.join(parts)}. Lines are means over runs ({coverage.of_grid(grid)})"
     several = any(coverage.wanted[place] > 1 for place in coverage.wanted if place[0] == grid)
-    told += ", bands their 95 % t-intervals." if several else "."
+    text += ", bands their 95 % t-intervals." if several else "."
     if any(coverage.learner(grid, label) == "MDPRank" for label in coverage.labels(grid)):
-        told += " MDPRank (dashed) learns from the true grades: a skyline."
-    return told
+        text += " MDPRank (dashed) learns from the true grades: a skyline."
+    return text
 
 
 def _variance_caption(coverage: Coverage, grid: str) -> str:

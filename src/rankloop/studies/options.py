@@ -25,7 +25,7 @@ def with_data(study: Study, choices: Iterable[str]) -> Study:
             if not any(source.stands_for == name for source in _sources(study)):
                 known = sorted({source.stands_for for source in _sources(study) if source.stands_for})
                 raise SettingsError(
-                    f"study {study.name}: nothing stands for {name!r}; it has {', '.join(known) or 'no stand-ins'}"
+                    f"study {study.name}: nothing stands in for {name!r}; it has {', '.join(known) or 'no stand-ins'}"
                 )
         else:
             study = _with_collections(study, partial(_instead, Source(data=choice, folds=_folds_of(choice))))
@@ -37,7 +37,7 @@ def with_scale(study: Study, scale: float | None) -> Study:
     if scale is None:
         return study
     if not any(source.data in WORLDS for source in _sources(study)):
-        raise SettingsError(f"study {study.name}: only a synthetic world has a scale, and it runs on none")
+        raise SettingsError(f"study {study.name}: only synthetic worlds have a scale, and it uses none")
     return _with_sources(
         study, lambda source: msgspec.structs.replace(source, scale=scale) if source.data in WORLDS else source
     )
@@ -97,7 +97,7 @@ def only(cells: list[Cell], words: Iterable[str]) -> list[Cell]:
         kind = next((kind for kind, of in kinds.items() if any(of(cell) == word for cell in cells)), None)
         if kind is None:
             there = sorted({of(cell) for of in kinds.values() for cell in cells})
-            raise SettingsError(f"--only {word!r} matches nothing; there are {', '.join(there)}")
+            raise SettingsError(f"--only {word!r} matches nothing; choose from {', '.join(there)}")
         wanted.setdefault("label" if kind == "learner" else kind, set()).update(
             {cell.label for cell in cells if cell.learner.name == word} if kind == "learner" else {word}
         )

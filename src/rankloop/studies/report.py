@@ -80,24 +80,24 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
         ("computing time", f"{duration(seconds)}, summed over {counted(len(finished), 'run')}"),
     ]
     if shared:
-        facts.append(("shared runs", f"{counted(shared, 'run')} that two grids have in common, made once"))
+        facts.append(("shared runs", f"{counted(shared, 'run')} shared by two grids, run once"))
     machines = Counter(_machine(record) for record in finished.values())
     return facts + [
-        ("machine", told if len(machines) == 1 else f"{told}: {counted(n, 'run')}") for told, n in machines.items()
+        ("machine", name if len(machines) == 1 else f"{name}: {counted(n, 'run')}") for name, n in machines.items()
     ]
 
 
 def _collection(source: Source, records: Sequence[Record]) -> str:
     """What a collection is: the published one, a synthetic world (in whose place), or one of the reader's own."""
-    told = source.name
+    text = source.name
     if source.is_published:
-        told += f": the published collection {source.stands_for}"
+        text += f": the published collection {source.stands_for}"
     elif source.data in WORLDS:
-        told += f": the synthetic world {source.data}" + (f" at scale {source.scale:g}" if source.scale != 1 else "")
+        text += f": the synthetic world {source.data}" + (f" at scale {source.scale:g}" if source.scale != 1 else "")
         if source.stands_for:
-            told += f", which stands in for {source.stands_for}; published numbers do not apply"
+            text += f", which stands in for {source.stands_for}; published numbers do not apply"
     folds = sorted({record.fold for record in records if record.fold is not None})
-    return told + (f" (folds {', '.join(map(str, folds))})" if len(folds) > 1 else "")
+    return text + (f" (folds {', '.join(map(str, folds))})" if len(folds) > 1 else "")
 
 
 def _counted(values: Any) -> str:
@@ -121,11 +121,11 @@ def _claims(results: Results) -> list[Block]:
     if not decided:
         return []
     tally = Counter(verdict.verdict for verdict in decided)
-    told = ", ".join(f"{tally[word]} {word}" for word in ("supported", "contradicted", "undecided") if tally[word])
+    summary = ", ".join(f"{tally[word]} {word}" for word in ("supported", "contradicted", "undecided") if tally[word])
     silent = ", ".join(dict.fromkeys(verdict.number for verdict in verdicts if not verdict.collection))
     return [
         Heading(2, "The paper's claims"),
-        Paragraph(f"On the data that was run: {told}." + (f" Nothing was run on claims {silent}." if silent else "")),
+        Paragraph(f"On this data: {summary}." + (f" No runs bear on claims {silent}." if silent else "")),
         Tabulated(_verdicts(decided)),
         Tabulated(_decisions(decided), "How each verdict was reached"),
     ]
@@ -143,7 +143,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Table:
     ]  # fmt: skip
     notes = (
         "Learning speed is the mean of the offline curve. “No difference” is an equivalence test with a stated margin, "
-        "never p > 0.05. Too few runs: undecided. p is corrected by Holm's method.",
+        "never p > 0.05. With too few runs a claim is undecided. p-values are Holm-corrected.",
     )
     columns = tuple(Column(heading, kinds.get(heading, "name")) for heading in headings)
     return Table("claims", "Verdict on each claim", columns, tuple(rows), 2, notes)
@@ -171,7 +171,7 @@ def _reproduce(coverage: Coverage) -> list[Block]:
     if shipped:
         blocks: list[Block] = [Code(f"rankloop run {study.name}")]
     else:
-        blocks = [Paragraph("With the study as it was run, which lies beside this report:")]
+        blocks = [Paragraph("With the study file next to this report:")]
         blocks.append(Code("rankloop run study.toml"))
     blocks.append(Paragraph("The same settings and seeds give the same numbers on the same kind of machine."))
     records = coverage.results.records
@@ -180,7 +180,7 @@ def _reproduce(coverage: Coverage) -> list[Block]:
         name = study.name if shipped else "study.toml"
         given = " ".join(f"--data {published}=PATH" for published in stand_ins)
         blocks += [
-            Paragraph("On the published collections, of which one needs a copy of one's own:"),
+            Paragraph("On the published collections, if you have a copy:"),
             Code(f"rankloop run {name} {given}"),
         ]
     return blocks
@@ -192,24 +192,24 @@ def _settings(coverage: Coverage) -> list[Block]:
     for grid in coverage.distinct_grids():
         for collection in coverage.collections(grid):
             for label in coverage.labels(grid):
-                found = coverage.results.select(grid=grid, collection=collection, label=label)
-                if found:
-                    told = _told_settings(found[0].settings.get("learner", {}))
-                    rows.append(_cells(grid, collection, label, told))
+                records = coverage.results.select(grid=grid, collection=collection, label=label)
+                if records:
+                    settings = _settings_text(records[0].settings.get("learner", {}))
+                    rows.append(_cells(grid, collection, label, settings))
     columns = (*(Column(heading, "name") for heading in ("grid", "collection", "label")), Column("settings", "words"))
     blocks: list[Block] = []
     if rows:
         notes = (f"rankloop {__version__}; page size {coverage.results.study.page_size}.",)
-        blocks.append(Tabulated(Table("settings", "Learners as they were run", columns, tuple(rows), 2, notes)))
+        blocks.append(Tabulated(Table("settings", "Learner settings", columns, tuple(rows), 2, notes)))
     study = msgspec.json.format(msgspec.json.encode(coverage.results.study), indent=2).decode()
-    return [*blocks, Folded("The study as data", study)]
+    return [*blocks, Folded("The study as JSON", study)]
 
 
-def _told_settings(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {_told(value)}" for name, value in settings.items())
+def _settings_text(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_value_text(value)}" for name, value in settings.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + _told_settings(value) + "}"
+        return "{" + _settings_text(value) + "}"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -139,7 +139,7 @@ def names() -> list[str]:
 def text_of(name: str) -> str:
     """The TOML text of a study that comes with the package."""
     if name not in names():
-        raise SettingsError(f"no study is called {name!r}; there are {', '.join(names())}, or give a .toml file")
+        raise SettingsError(f"no study named {name!r}; choose from {', '.join(names())}, or give a .toml file")
     return (resources.files("rankloop.studies") / "library" / f"{name}.toml").read_text(encoding="utf-8")
 
 
@@ -159,7 +159,7 @@ def load_study(name_or_path: str) -> Study:
 
 
 def parse(text: str, where: str) -> Study:
-    """A study from TOML text; what is wrong is told with the key, the value and what is allowed."""
+    """A study from TOML text; what is wrong is reported with the key, the value and what is allowed."""
     try:
         study = msgspec.convert(tomllib.loads(text), Study)
     except tomllib.TOMLDecodeError as error:
@@ -211,7 +211,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     if len(set(labels)) != len(labels):
         raise SettingsError(f"{where}: every learner needs a label of its own; got {', '.join(labels)}")
     for source in (source_of(value, where) for value in collections):
-        for told in chosen_users:
+        for user in chosen_users:
             for settings in grid.learners:
                 label, learner = _learner(settings, source, where)
                 for repeat in range(repeats):
@@ -219,7 +219,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
                         grid=grid.name,
                         source=source,
                         fold=source.folds[repeat % len(source.folds)] if source.folds else None,
-                        user=_user(told, where),
+                        user=_user(user, where),
                         label=label,
                         learner=learner,
                         seed=study.seed + repeat,
@@ -245,13 +245,13 @@ def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
     return source
 
 
-def _user(told: str | dict[str, Any], where: str) -> PositionBased:
-    if isinstance(told, str):
-        if told not in users.ATTRACTIONS:
-            raise SettingsError(f"{where}: users must be of {', '.join(users.ATTRACTIONS)}; got {told!r}")
-        return users.by_name(told)
+def _user(user: str | dict[str, Any], where: str) -> PositionBased:
+    if isinstance(user, str):
+        if user not in users.ATTRACTIONS:
+            raise SettingsError(f"{where}: users must be among {', '.join(users.ATTRACTIONS)}; got {user!r}")
+        return users.by_name(user)
     try:
-        return msgspec.convert({"kind": "position_based"} | told, PositionBased)
+        return msgspec.convert({"kind": "position_based"} | user, PositionBased)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}: users: {error}") from None
 

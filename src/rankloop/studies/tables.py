@@ -111,8 +111,8 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
         for label in labels:
             row = [_name(user), _name(label)]
             for collection in collections:
-                told = _mean(coverage, (grid, collection, user, label), "online_ndcg", 2)
-                row.append(Entry(told, best[collection] == label, marks.get((collection, user, label), "")))
+                text = _mean(coverage, (grid, collection, user, label), "online_ndcg", 2)
+                row.append(Entry(text, best[collection] == label, marks.get((collection, user, label), "")))
                 if published[collection]:
                     number, mark = published[collection].get((user, label), (math.nan, ""))
                     row.append(Entry(f"{number:.2f}" if math.isfinite(number) else MISSING, mark=mark))
@@ -126,7 +126,7 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
     if any(published.values()):
         notes.append("Published: Table 2 of the paper, on the same collection; 15 runs of 100,000 impressions.")
     return Table(
-        f"{grid}-online", "Online nDCG@10: what people saw while the methods learned", tuple(columns), tuple(rows), 1,
+        f"{grid}-online", "Online nDCG@10: what users saw while the methods learned", tuple(columns), tuple(rows), 1,
         tuple(notes), "the highest mean among methods that learn from clicks",
     )  # fmt: skip
 
@@ -197,20 +197,20 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
             for label in coverage.labels(grid):
                 row = [_name(collection), _name(user), _name(label)]
                 for field, _, digits in fields:
-                    told = _interval(coverage.runs(grid, collection, user, label), field, digits)
-                    row.append(Entry(told, best.get(field) == label))
+                    text = _interval(coverage.runs(grid, collection, user, label), field, digits)
+                    row.append(Entry(text, best.get(field) == label))
                 if partial:
                     runs = coverage.runs(grid, collection, user, label)
-                    row.append(Entry(coverage.told(runs, grid, collection, user, label)))
+                    row.append(Entry(coverage.runs_at(runs, grid, collection, user, label)))
                 rows.append(tuple(row))
     impressions = max(record.impressions for record in records)
     notes = [
-        f"Offline: nDCG@10 on held-out queries after {impressions:,} impressions, queries without a relevant candidate "
-        "left out. Learning speed: the mean of the offline curve.",
+        f"Offline: nDCG@10 on held-out queries after {impressions:,} impressions, excluding queries without a "
+        "relevant candidate. Learning speed: the mean of the offline curve.",
         *_notes(coverage, grid),
     ]
     title = f"{coverage.grid(grid).title or grid}: all learners"
-    best_of = "the highest mean among learners from clicks" if len(coverage.labels(grid)) > 1 else ""
+    best_of = "the highest mean among methods that learn from clicks" if len(coverage.labels(grid)) > 1 else ""
     return Table(f"{grid}-summary", title, tuple(columns), tuple(rows), 2, tuple(notes), best_of)
 
 
@@ -225,8 +225,8 @@ def _notes(coverage: Coverage, grid: str) -> list[str]:
 def _mean(coverage: Coverage, place: tuple[str, str, str, str], field: str, digits: int) -> str:
     """`587.46 ± 3.10`, with the number of runs where some are missing."""
     runs = coverage.runs(*place)
-    told = _interval(runs, field, digits)
-    return told if len(runs) == coverage.wanted[place] else f"{told} ({coverage.told(runs, *place)})"
+    text = _interval(runs, field, digits)
+    return text if len(runs) == coverage.wanted[place] else f"{text} ({coverage.runs_at(runs, *place)})"
 
 
 def _interval(runs: Sequence[Record], field: str, digits: int) -> str:
@@ -261,8 +261,8 @@ def _published(coverage: Coverage, grid: str, collection: str) -> dict[tuple[str
         return {}
     methods = {label for label in coverage.labels(grid) if label == coverage.learner(grid, label)}
     return {
-        (user, method): told
-        for (user, method, which), told in TABLE_2.items()
+        (user, method): text
+        for (user, method, which), text in TABLE_2.items()
         if which == records[0].stands_for and method in methods
     }
 

@@ -111,8 +111,8 @@ def click_of_event(
     document = str(identity)
     if document not in documents:
         return Fate.NOT_SHOWN, None
-    told = attributes.rankloop_reward if attributes is not None else None
-    value = rewards[event.action_name] if told is None else told
+    own = attributes.rankloop_reward if attributes is not None else None
+    value = rewards[event.action_name] if own is None else own
     if not (math.isfinite(value) and 0 <= value <= 1):
         return Fate.BAD_REWARD, None
     return Fate.TAKEN, Click(query_id=event.query_id, document=document, at=event.at, value=value)

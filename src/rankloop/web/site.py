@@ -113,7 +113,9 @@ class Site:
 
     def _trouble(self, request: Request, error: RequestError | StoreError) -> Response:
         """A page that says what is wrong, to a person who may know."""
-        return self.page(request, "trouble.html", status=status_of(error), title="That did not work", told=str(error))
+        return self.page(
+            request, "trouble.html", status=status_of(error), title="Something went wrong", message=str(error)
+        )
 
     def _finished(self, response: Any) -> Any:
         for name, value in HEADERS.items():
@@ -143,8 +145,8 @@ class Site:
 
     def _ask_to_sign_in(self, request: Request) -> Response:
         if self._keys is None or self._keys.open:
-            told = "Without API keys these pages answer to local names only, such as localhost."
-            return self.page(request, "trouble.html", status=403, title="Not from here", told=told)
+            message = "Without API keys, these pages are available under local names only, such as localhost."
+            return self.page(request, "trouble.html", status=403, title="Access denied", message=message)
         if "hx-request" in request.headers:
             # A part of a page: it is the whole page that must go.
             page = _path_of(request.headers.get("hx-current-url", "/"))
@@ -156,7 +158,7 @@ class Site:
         origin = request.headers.get("origin")
         is_ours = origin is None or is_own_origin(origin, request.headers.get("host", ""))
         if not is_ours or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            raise RequestError("other_origin", "this form was sent by another site")
+            raise RequestError("other_origin", "this form came from another site")
         fields = await _form(request)
         given = request.headers.get("x-token") or fields.pop("token", "")
         if not hmac.compare_digest(given.encode(), self._token(self._session(request)[0]).encode()):
@@ -165,7 +167,7 @@ class Site:
 
     async def _sign_in_page(self, request: Request) -> Response:
         onward = _inside(request.query_params.get("next"))
-        return self.page(request, "sign-in.html", title="Sign in", next=onward, told="")
+        return self.page(request, "sign-in.html", title="Sign in", next=onward, message="")
 
     async def _sign_in(self, request: Request, fields: dict[str, str]) -> Response:
         onward = _inside(fields.get("next"))
@@ -174,7 +176,7 @@ class Site:
             if self._keys:
                 self._keys.authorize({b"authorization": header}, "admin")
         except RequestError as error:
-            return self.page(request, "sign-in.html", status=403, title="Sign in", next=onward, told=str(error))
+            return self.page(request, "sign-in.html", status=403, title="Sign in", next=onward, message=str(error))
         now = time.monotonic()
         self._sessions = {known: entry for known, entry in self._sessions.items() if entry[1] > now}
         # A new session: one that somebody may have planted before must not become a signed-in one.
@@ -214,7 +216,7 @@ async def _form(request: Request) -> dict[str, str]:
     async for part in request.stream():
         body += part
         if len(body) > 1 << 20:
-            raise RequestError("body_too_large", "a form may have 1 MiB")
+            raise RequestError("body_too_large", "a form is limited to 1 MiB")
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100))
     except ValueError:
@@ -256,7 +258,7 @@ async def static_file(request: Request) -> Response:
     try:
         content, _ = _static(name)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
-        return Response("there is no such file", 404, media_type="text/plain", headers=HEADERS)
+        return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
     kind = MEDIA_TYPES.get(name.rsplit(".", 1)[-1], "application/octet-stream")
     headers = HEADERS | {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
     if _takes_gzip(request):

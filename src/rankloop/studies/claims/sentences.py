@@ -221,11 +221,13 @@ _ONLINE = (
 _MISMATCH = (
     Sentence(
         "8a",
-        "Noisy clicks: with η < 1 learning ends like with η = 1.",
+        "Noisy clicks: η < 1 ends up level with η = 1.",
         _each(["η=0"], ALIKE, ["η=1"], END) + _each(["η=0.5"], NO_WORSE, ["η=1"], END),
         users=("noisy",),
     ),
-    Sentence("8b", "Noisy clicks: η = 0.5 ends even better.", _each(["η=0.5"], ABOVE, ["η=1"], END), users=("noisy",)),
+    Sentence(
+        "8b", "Noisy clicks: η = 0.5 ends up even better.", _each(["η=0.5"], ABOVE, ["η=1"], END), users=("noisy",)
+    ),
     Sentence(
         "8c",
         "Noisy clicks: η > 1 hurts learning speed.",
@@ -233,12 +235,15 @@ _MISMATCH = (
         users=("noisy",),
     ),
     Sentence(
-        "8d", "Noisy clicks: η > 1 hurts the end.", _each(["η=1.5", "η=2"], BELOW, ["η=1"], END), users=("noisy",)
+        "8d",
+        "Noisy clicks: η > 1 ends up worse.",
+        _each(["η=1.5", "η=2"], BELOW, ["η=1"], END),
+        users=("noisy",),
     ),
-    Sentence("8e", "Perfect clicks: η = 2 hurts the end.", _each(["η=2"], BELOW, ["η=1"], END), users=("perfect",)),
+    Sentence("8e", "Perfect clicks: η = 2 ends up worse.", _each(["η=2"], BELOW, ["η=1"], END), users=("perfect",)),
     Sentence(
         "8f",
-        "Perfect clicks: no other η hurts the end.",
+        "Perfect clicks: no other η ends up worse.",
         _each(["η=0", "η=0.5", "η=1.5"], NO_WORSE, ["η=1"], END),
         users=("perfect",),
     ),

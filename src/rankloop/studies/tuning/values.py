@@ -8,8 +8,8 @@ from typing import Any
 def toml(value: Any) -> str:
     """A plain value as TOML, on one line.
 
-    >>> toml({"eta": 0.5, "ranks": [1, 2], "told": True, "name": 'a "b"'})
-    '{ eta = 0.5, ranks = [1, 2], told = true, name = "a \\\\"b\\\\"" }'
+    >>> toml({"eta": 0.5, "ranks": [1, 2], "baseline": True, "name": 'a "b"'})
+    '{ eta = 0.5, ranks = [1, 2], baseline = true, name = "a \\\\"b\\\\"" }'
     """
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(name)} = {toml(one)}" for name, one in value.items()) + " }"

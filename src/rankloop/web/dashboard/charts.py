@@ -23,11 +23,11 @@ from rankloop.web.dashboard.tallied import (
     propensities_of,
     reward,
     reward_of,
-    told_step,
+    step_name,
 )
 
 LINES = 5
-"""Features whose weights are drawn over time: as many as there are colours that can be told apart."""
+"""Features whose weights are drawn over time: as many as there are distinguishable colours."""
 GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2))
 
 
@@ -69,8 +69,8 @@ class Plot(NamedTuple):
         """As charts.js draws it."""
         series = []
         for line in self.series:
-            told = {"label": line.label, "values": line.values, "line": line.line, "dash": line.dash}
-            series.append(told | ({"low": line.low, "high": line.high} if line.low else {}))
+            drawn = {"label": line.label, "values": line.values, "line": line.line, "dash": line.dash}
+            series.append(drawn | ({"low": line.low, "high": line.high} if line.low else {}))
         return {
             "x": self.x, "time": self.time, "x_label": self.x_label, "y_label": self.y_label, "unit": self.unit,
             "y_range": self.y_range, "points": self.points, "whole": not self.time, "join": True, "series": series,
@@ -116,7 +116,7 @@ class Chart(NamedTuple):
     caption: str
     """What it shows, and how it is computed; {during} and {reward} are filled in."""
     plot: Callable[[Source], Plot]
-    empty: str = "Nothing yet: closed pages will show up here."
+    empty: str = "No data yet. Closed pages will appear here."
 
 
 def learning(source: Source) -> Plot:
@@ -145,19 +145,21 @@ def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimat
     series = []
     for group, label, line in GROUPS:
         if any(group in groups for groups in times.values()):
-            told = [estimate(groups.get(group, {})) if group in groups else Estimate(None) for groups in times.values()]
-            series.append(_line(label, told, line))
-    label = f"time, in steps of {told_step(source.reading.step)}"
+            estimates = [
+                estimate(groups.get(group, {})) if group in groups else Estimate(None) for groups in times.values()
+            ]
+            series.append(_line(label, estimates, line))
+    label = f"time, in steps of {step_name(source.reading.step)}"
     return Plot([minute * 60 for minute in times], label, y_label, series, time=True)
 
 
-def _line(label: str, told: Sequence[Estimate], line: int) -> Line:
-    if all(one.low is None for one in told):
-        return Line(label, [one.value for one in told], line=line)
+def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
+    if all(one.low is None for one in estimates):
+        return Line(label, [one.value for one in estimates], line=line)
     # Where there is no interval yet, the band is as wide as the line.
-    low = [one.value if one.low is None else one.low for one in told]
-    high = [one.value if one.high is None else one.high for one in told]
-    return Line(label, [one.value for one in told], low, high, line)
+    low = [one.value if one.low is None else one.low for one in estimates]
+    high = [one.value if one.high is None else one.high for one in estimates]
+    return Line(label, [one.value for one in estimates], low, high, line)
 
 
 def click_through(source: Source) -> Plot:
@@ -167,8 +169,8 @@ def click_through(source: Source) -> Plot:
     series = []
     for group, label, line in GROUPS:
         if group in found:
-            told = [intervals.share(found[group].get(rank, Sums())) for rank in ranks]
-            series.append(_line(label, [_in_percent(one) for one in told], line))
+            estimates = [intervals.share(found[group].get(rank, Sums())) for rank in ranks]
+            series.append(_line(label, [_in_percent(one) for one in estimates], line))
     return Plot(list(ranks), "rank", "click-through", series, unit="%", points=True)
 
 
@@ -204,9 +206,9 @@ def latency(source: Source) -> Plot:
     """Quantiles of the time to answer a rank request, minute by minute."""
     series = [
         Line(label, [_milliseconds(answers.quantile(share)) for answers in source.answers.values()], line=line)
-        for share, label, line in ((0.5, "half within", 1), (0.95, "95 % within", 4), (0.99, "99 % within", 2))
+        for share, label, line in ((0.5, "median", 1), (0.95, "95th percentile", 4), (0.99, "99th percentile", 2))
     ]
-    return Plot([minute * 60 for minute in source.answers], "time", "time to answer", series, unit="ms", time=True)
+    return Plot([minute * 60 for minute in source.answers], "time", "response time", series, unit="ms", time=True)
 
 
 def _milliseconds(seconds: float | None) -> float | None:
@@ -215,12 +217,12 @@ def _milliseconds(seconds: float | None) -> float | None:
 
 def errors(source: Source) -> Plot:
     """Requests that were refused or failed, minute by minute."""
-    told = source.all_answers
+    minutes = source.all_answers
     series = [
-        Line("refused (4xx)", [answers.refused for answers in told.values()], line=3),
-        Line("failed (5xx)", [answers.failed for answers in told.values()], line=2),
+        Line("refused (4xx)", [answers.refused for answers in minutes.values()], line=3),
+        Line("failed (5xx)", [answers.failed for answers in minutes.values()], line=2),
     ]
-    return Plot([minute * 60 for minute in told], "time", "answers per minute", series, time=True)
+    return Plot([minute * 60 for minute in minutes], "time", "responses per minute", series, time=True)
 
 
 CHARTS = {
@@ -233,24 +235,24 @@ CHARTS = {
         ),
         Chart(
             "reward", "Estimated reward per page",
-            "Mean {reward} reward of a page, {during}: clicks weighted by rank and by how likely it was looked at. "
-            "The band is a 95 % interval that takes clicks on different ranks as independent.",
+            "Mean {reward} reward of a page, {during}: clicks weighted by how likely their rank was examined. "
+            "The band is a 95 % interval that treats clicks on different ranks as independent.",
             rewards,
         ),
         Chart(
             "click-through", "Click-through by rank",
-            "Clicks per page shown at each rank, summed {during}. The band is Wilson’s 95 % interval.",
+            "Clicks per impression at each rank, {during}. The band is Wilson’s 95 % interval.",
             click_through,
         ),
         Chart(
             "propensities", "Assumed examination",
-            "The probability that somebody looks at a rank, as this model’s settings assume it.",
-            propensities, "This method assumes no examination probabilities.",
+            "The probability that a rank is examined, as assumed in this model’s settings.",
+            propensities, "This method does not assume examination probabilities.",
         ),
         Chart(
             "weights", "Weights over time",
-            "The features with the largest weights now, in the snapshots that are kept, {during}.",
-            weights, "No snapshot is kept yet.",
+            "The features with the largest current weights, from saved snapshots, {during}.",
+            weights, "No snapshots yet.",
         ),
         Chart(
             "exploration", "Exploration spent",
@@ -258,14 +260,14 @@ CHARTS = {
             exploration,
         ),
         Chart(
-            "latency", "Time to answer a rank request",
-            "By the minute, over the last three hours of this process, all models; read off counts in buckets.",
-            latency, "Nobody has asked this process for a page yet.",
+            "latency", "Rank response time",
+            "Per minute, over the last three hours of this process, all models; estimated from counts in buckets.",
+            latency, "This process has not ranked a page yet.",
         ),
         Chart(
             "errors", "Refused and failed requests",
-            "Answers per minute, all addresses of the API, over the last three hours of this process.",
-            errors, "Nobody has asked this process for anything yet.",
+            "Responses per minute, all API endpoints, over the last three hours of this process.",
+            errors, "This process has not received a request yet.",
         ),
     )
 }  # fmt: skip

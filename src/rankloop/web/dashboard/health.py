@@ -15,32 +15,32 @@ class State(NamedTuple):
     part: str
     tone: str
     word: str
-    told: str = ""
+    note: str = ""
 
 
 def store_state(trouble: str | None) -> State:
     """The store, as it answered when it was last asked."""
     if trouble is None:
-        return State("Store", "good", "works")
-    told = f"{trouble}. Pages go out in the incoming order, and nothing is learned, until it is back."
-    return State("Store", "bad", "stopped", told)
+        return State("Store", "good", "healthy")
+    note = f"{trouble}. Until it recovers, pages keep the incoming order and nothing is learned."
+    return State("Store", "bad", "down", note)
 
 
 def learner_state(service: Service, model: LiveModel | None = None, waiting_since: int | None = None) -> State:
     """The learner of this process, and how far it is behind for a model."""
     learner = service.learner
     if learner is None:
-        return State("Learner", "open", "elsewhere", "This process ranks and logs; another one learns.")
+        return State("Learner", "open", "elsewhere", "This process only ranks and logs; another one learns.")
     if not learner.alive:
-        return State("Learner", "bad", "stopped", "Ranking goes on with the last state; start the service again.")
+        return State("Learner", "bad", "stopped", "Ranking continues with the last state. Restart the service.")
     if learner.error:
-        return State("Learner", "bad", "waits", f"{learner.error}. Ranking goes on with the last state.")
+        return State("Learner", "bad", "waiting", f"{learner.error}. Ranking continues with the last state.")
     if model is not None and model.id not in learner.folds():
         return State("Learner", "open", "elsewhere", "Another process learns for this model.")
     behind = now() - waiting_since if waiting_since is not None else 0
     if behind > SLOW:
-        return State("Learner", "open", "late", f"It is {behind / 1000:,.0f} s behind the log, and catching up.")
-    return State("Learner", "good", "works")
+        return State("Learner", "open", "behind", f"It is {behind / 1000:,.0f} s behind the log and catching up.")
+    return State("Learner", "good", "healthy")
 
 
 def lag_seconds(waiting_since: int | None) -> float:
@@ -49,10 +49,10 @@ def lag_seconds(waiting_since: int | None) -> float:
 
 
 def can_act(service: Service) -> str | None:
-    """Why nobody would follow a decision now; None if somebody would."""
+    """Why a decision would have no effect now; None if it would have one."""
     learner = service.learner
     if learner is not None and not learner.alive:
-        return "the learner has stopped, so nobody would follow; start the service again first"
+        return "the learner has stopped, so this would have no effect; restart the service first"
     if learner is None and not service.store.shared:
-        return "this service only ranks (--no-learn), so nobody would follow"
+        return "this service only ranks (--no-learn), so this would have no effect"
     return None

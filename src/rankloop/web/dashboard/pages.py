@@ -27,18 +27,21 @@ LATENCY_MINUTES = 15
 ACTIONS = {
     "pause": (
         "Pause learning",
-        "Ranking, exploring and logging go on; what closes meanwhile is not learned from.",
+        "Ranking, exploration and logging continue; pages that close in the meantime are not learned from.",
     ),
     "resume": ("Resume learning", "The model learns again, from pages that close from now on."),
-    "freeze": ("Freeze", "No learning and no exploring: everybody but the control group sees the model’s best order."),
-    "roll-back": ("Roll back", "Weights, optimiser and scaling become what they were; learning goes on from there."),
+    "freeze": (
+        "Freeze",
+        "No learning, no exploration: all but the control group see the model’s best order.",
+    ),
+    "roll-back": ("Roll back", "Weights, optimiser and scaling return to that version; learning continues from there."),
 }
 OFFERED = {"learning": ("pause", "freeze"), "paused": ("resume", "freeze"), "frozen": ("resume",)}
 DONE = {
     "pause": "Learning is paused.",
-    "resume": "The model learns again.",
+    "resume": "Learning has resumed.",
     "freeze": "The model is frozen: it neither learns nor explores.",
-    "roll-back": "The model is back where it was.",
+    "roll-back": "The model has been rolled back.",
 }
 
 
@@ -88,10 +91,10 @@ class _Dashboard:
         found = by_group(tallies)
         learned, control = (pages(found.get(group, {})) for group in (LEARNED, CONTROL))
         sums = learned.plus(control)
-        told = [intervals.mean(group) for group in (learned, control)]
+        means = [intervals.mean(group) for group in (learned, control)]
         return {
             "model": model, "mode": model.view().mode, "pages": sums.shown, "clicks": sums.total,
-            "learned": told[0], "control": told[1], "gain": intervals.difference(*told),
+            "learned": means[0], "control": means[1], "gain": intervals.difference(*means),
         }  # fmt: skip
 
     def _walk_through(self, request: Request, model: LiveModel | None = None) -> dict[str, Any]:
@@ -162,7 +165,7 @@ class _Dashboard:
         model, over = self._asked(request)
         name, _, kind = request.path_params["file"].rpartition(".")
         if name not in CHARTS or kind not in ("json", "csv"):
-            raise RequestError("no_such_chart", f"there is no such chart; there are {', '.join(CHARTS)}")
+            raise RequestError("no_such_chart", f"no such chart; choose from {', '.join(CHARTS)}")
         plot = await self._plot(model, over, CHARTS[name])
         if kind == "json":
             return JSONResponse(plot.document(), headers={"cache-control": "no-store"})
@@ -199,7 +202,7 @@ class _Dashboard:
     async def _changes(self, model: LiveModel, version: int) -> list[tuple[str, float, float]]:
         snapshot = await asyncio.to_thread(self._service.store.snapshot, model.id, version)
         if snapshot is None:
-            raise RequestError("no_such_snapshot", f"there is no snapshot of version {version} any more")
+            raise RequestError("no_such_snapshot", f"version {version} no longer has a snapshot")
         return panels.changes(model, summary_of(snapshot.state).weights)
 
     async def _act(self, request: Request, fields: dict[str, str]) -> Response:

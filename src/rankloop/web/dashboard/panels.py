@@ -21,7 +21,7 @@ FATES = {
     "learned": "learned from",
     "control": "control group: never learned from",
     "fallback": "incoming order, store down",
-    "capped": "over a client’s share of influence",
+    "capped": "over a client’s influence limit",
     "paused": "learning was paused or frozen",
     "pinned": "every rank was pinned",
     "void": "never reached the caller",
@@ -86,7 +86,7 @@ def _learner(service: Service, model: LiveModel, reading: Reading) -> health.Sta
 def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
     fold = service.learner.folds().get(model.id) if service.learner else None
     counts = dict(fold.fates) if fold else {}
-    return [(told, counts[fate]) for fate, told in FATES.items() if counts.get(fate)]
+    return [(meaning, counts[fate]) for fate, meaning in FATES.items() if counts.get(fate)]
 
 
 def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:

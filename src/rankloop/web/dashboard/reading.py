@@ -91,7 +91,7 @@ class Readings:
             async with asyncio.timeout(PATIENCE):
                 return await asyncio.shield(self._asking[key]), None
         except TimeoutError:
-            return known, f"it has not answered for {PATIENCE:g} s"
+            return known, f"no response for {PATIENCE:g} s"
         except StoreError as error:
             return known, str(error)
 
@@ -167,5 +167,5 @@ class Readings:
 
 def keeps_first(pages: list[Shown]) -> float | None:
     """Mean probability, over the newest learned pages, that what scored best was first."""
-    told = [page.keeps_first for page in pages if page.keeps_first is not None]
-    return sum(told) / len(told) if told else None
+    known = [page.keeps_first for page in pages if page.keeps_first is not None]
+    return sum(known) / len(known) if known else None

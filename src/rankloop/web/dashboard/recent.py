@@ -72,7 +72,7 @@ def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[
         Document(rank + 1, names[rank], float(clicks[rank]), rank in pinned, examined[rank], drawn[rank])
         for rank in range(len(names))
     ]
-    told = impression.log_probability
+    log_probability = impression.log_probability
     return Shown(
         number=event.number,
         at=event.at,
@@ -81,7 +81,7 @@ def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[
         version=impression.version,
         candidates=len(impression.candidates),
         state=state,
-        probability=float(np.exp(told)) if told is not None and learned else None,
+        probability=float(np.exp(log_probability)) if log_probability is not None and learned else None,
         keeps_first=_keeps_first(impression, settings) if learned else None,
         documents=documents,
     )
@@ -92,17 +92,17 @@ def _drawn(impression: Impression, settings: ModelSettings) -> list[float | None
     for methods that draw in another way; certainty for a frozen model's pages, whatever their scores."""
     certain = impression.log_probability == 0.0
     spread = settings.learner.policy_temperature
-    told: list[float | None] = [None] * len(impression.page)
+    drawn: list[float | None] = [None] * len(impression.page)
     if spread is None and not certain:
-        return told
+        return drawn
     left = _odds(impression, spread or 1.0)
     for rank, document in enumerate(impression.page):
         if rank in impression.pinned:
             continue
         total = left.sum()
-        told[rank] = 1.0 if certain else float(left[document] / total) if total > 0 else None
+        drawn[rank] = 1.0 if certain else float(left[document] / total) if total > 0 else None
         left[document] = 0.0
-    return told
+    return drawn
 
 
 def _keeps_first(impression: Impression, settings: ModelSettings) -> float | None:

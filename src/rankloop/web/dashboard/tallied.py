@@ -26,7 +26,7 @@ EVER = 1 << 62
 
 
 class Over(NamedTuple):
-    """A stretch of time to look at: how long it is and how finely it is told, in minutes."""
+    """A stretch of time to look at: how long it is and how finely it is divided, in minutes."""
 
     name: str
     label: str
@@ -40,7 +40,7 @@ class Over(NamedTuple):
 OVERS = (
     Over("hours", "3 hours", "over the last three hours", 1, 180, 5),
     Over("week", "7 days", "over the last seven days", 60, 7 * 1440, 30),
-    Over("all", "all time", "since the model was made", 1440, None, 60),
+    Over("all", "all time", "since the model was created", 1440, None, 60),
 )
 
 
@@ -56,7 +56,7 @@ class Reward(NamedTuple):
     """What a page earns: its name, and the worth of a click and of none at each rank."""
 
     name: str
-    told: str
+    meaning: str
     click: NDArray[np.float64]
     skip: NDArray[np.float64]
 
@@ -66,9 +66,9 @@ def reward_of(settings: ModelSettings) -> Reward:
     learner, page_size = settings.learner, settings.page_size
     own = learner.shaped_reward(page_size)
     if own is not None:
-        return Reward(own.name, "the reward that this model learns from", own.click, own.skip)
-    told = f"{learner.name} learns from no reward; this is the paper's, with examination 1/rank"
-    return Reward("ips+-", told, *reward_table("ips+-", BELIEF.at(page_size)))
+        return Reward(own.name, "the reward this model learns from", own.click, own.skip)
+    meaning = f"{learner.name} does not learn from a reward; this is the paper's default, with examination 1/rank"
+    return Reward("ips+-", meaning, *reward_table("ips+-", BELIEF.at(page_size)))
 
 
 def propensities_of(settings: ModelSettings) -> Propensities | None:
@@ -82,10 +82,10 @@ def step_of(tallies: Sequence[Tally], over: Over) -> int:
     return next((step for step in STEPS[over.span] if lasts / step <= POINTS), STEPS[over.span][-1])
 
 
-def told_step(step: int) -> str:
+def step_name(step: int) -> str:
     """A step in words.
 
-    >>> told_step(5), told_step(60), told_step(10080)
+    >>> step_name(5), step_name(60), step_name(10080)
     ('5 minutes', 'an hour', '7 days')
     """
     one = {1: "a minute", 60: "an hour", 1440: "a day"}

@@ -128,12 +128,12 @@ class Comparison:
     async def teach(self, shown: Shown, clicked: list[str]) -> bool:
         """Report what was clicked on a page, close it and wait for the lesson; False if it was closed before."""
         if shown.impression is None:
-            raise ServiceError(f"this page cannot teach anybody anything: {shown.reason}")
+            raise ServiceError(f"this page cannot be learned from: {shown.reason}")
         if clicked:
             await self._client.click(shown.impression, clicked)
         closed = await self._client.close(shown.impression, wait=True)
         if closed is None:
-            raise ServiceError("the service did not take the clicks; they are kept and sent when it answers again")
+            raise ServiceError("the service did not accept the clicks; they are kept, and sent when it responds again")
         if closed.closed and shown.model == MODEL:
             self._teach_shadow(shown, clicked)
         return closed.closed

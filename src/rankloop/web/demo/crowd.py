@@ -85,7 +85,7 @@ class Crowd:
         """Let so many visitors come, after those who are on their way, and after any change that is being made."""
         async with self._changing:
             if self.sent + count - self.visits > MOST_WAITING:
-                raise RankloopError(f"at most {MOST_WAITING:,} visitors can be on their way; wait for some of them")
+                raise RankloopError(f"at most {MOST_WAITING:,} visitors can wait; try again later")
             self.trouble = ""
             self.sent += count
             if not self.running:
@@ -116,7 +116,7 @@ class Crowd:
                 if self.visits % EVERY == 0 or self.visits == self.sent:
                     await self._measure()
         except RankloopError as error:
-            self.trouble = f"The visitors stopped coming: {error}"
+            self.trouble = f"Visitors stopped: {error}"
             self.sent = self.visits
 
     async def _visit(self, number: int) -> None:
@@ -149,7 +149,7 @@ class Crowd:
 
     def _current(self) -> Visitors:
         if self._visitors is None:
-            raise RankloopError("the demo has not begun yet; open its first page")
+            raise RankloopError("the demo has not started yet; open its first page")
         return self._visitors
 
     def chart(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Engine:
 
     Args:
         path: an index that `rankloop.web.demo.index.write_index` made; that of this Python's library, which the first
-            use makes and keeps, unless told otherwise.
+            use makes and keeps, by default.
     """
 
     def __init__(self, path: Path | None = None) -> None:

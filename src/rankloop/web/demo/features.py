@@ -15,7 +15,7 @@ from rankloop.web.demo.sources import is_special
 from rankloop.web.demo.words import word_set
 
 FEATURES: dict[str, str] = {
-    "engine_rank": "1 / the rank that the engine gave it",
+    "engine_rank": "1 / rank in the engine's order",
     "engine_score": "BM25 over all fields, s / (s + 10)",
     "bm25_name": "BM25 of the name, s / (s + 5)",
     "bm25_module": "BM25 of the module, s / (s + 5)",
@@ -24,7 +24,7 @@ FEATURES: dict[str, str] = {
     "name_exact": "1 if the query is its name, short or in full",
     "name_prefix": "1 if its name begins with the query",
     "name_coverage": "share of the query's terms in its name",
-    "module_match": "share of the query's terms in what stands before its name",
+    "module_match": "share of the query's terms in what precedes its name",
     "summary_coverage": "share of the query's terms in its first sentence",
     "is_module": "1 for a module",
     "is_class": "1 for a class",
@@ -32,8 +32,8 @@ FEATURES: dict[str, str] = {
     "is_method": "1 for a method",
     "is_property": "1 for a property",
     "depth": "dots in its full name, at most 3, / 3",
-    "name_length": "letters of its name, at most 20, / 20",
-    "doc_length": "letters of its documentation, n / (n + 400)",
+    "name_length": "characters in its name, at most 20, / 20",
+    "doc_length": "characters of documentation, n / (n + 400)",
     "documented": "1 if it has any documentation",
     "example": "1 if its documentation shows an example",
     "special": "1 for names such as __init__",

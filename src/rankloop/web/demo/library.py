@@ -43,7 +43,7 @@ class Library(NamedTuple):
 def read_library(folder: Path | None = None, names: Iterable[str] | None = None) -> Library:
     """Every public module, class, function, method and property below `folder`: this Python's own library.
 
-    `names` are the top-level modules that count, those of this Python unless told otherwise. The same library gives
+    `names` are the top-level modules that count, those of this Python by default. The same library gives
     the same documents in the same order.
     """
     wanted = sys.stdlib_module_names if names is None else frozenset(names)

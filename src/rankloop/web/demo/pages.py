@@ -80,8 +80,8 @@ class Demo:
                 return await handler(request, *rest)
             except RankloopError as error:
                 status = 503 if isinstance(error, ServiceError) else status_of(error)
-                told = {"title": "That did not work", "told": str(error)}
-                return self._site.page(request, "demo/trouble.html", status=status, **told)
+                words = {"title": "Something went wrong", "message": str(error)}
+                return self._site.page(request, "demo/trouble.html", status=status, **words)
 
         return answer
 
@@ -123,7 +123,7 @@ class Demo:
         shown = self._shown.get(fields.get("impression", ""))
         document = fields.get("document", "")
         if shown is None or document not in shown.ranking:
-            raise RequestError("page_gone", "this result page is no longer known; search again for a fresh one")
+            raise RequestError("page_gone", "this result page has expired; search again")
         before = await self._comparison.belief()
         busy = self._crowd.running
         learned = await self._comparison.teach(shown, [document])
@@ -136,7 +136,7 @@ class Demo:
         id = request.path_params["id"]
         found = await asyncio.to_thread(self._engine.document, id)
         if found is None:
-            raise RequestError("no_such_document", f"this Python's library has no {id[:80]!r}; search for it")
+            raise RequestError("no_such_document", f"this Python's library has no {id[:80]!r}")
         query = request.query_params.get("q", "")[:LONGEST_QUERY]
         belief = await self._comparison.belief()
         return self._page(

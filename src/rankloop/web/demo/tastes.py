@@ -94,7 +94,7 @@ TASTES: dict[str, Taste] = {
     for taste in (
         Taste(
             "callers",
-            "They want something to call: functions first, then methods; modules and classes are no help.",
+            "They want something to call: functions first, then methods; modules and classes do not help.",
             kinds={"function": 1.0, "method": 0.5, "property": 0.2},
             by_kind=1.0,
         ),
@@ -111,17 +111,17 @@ TASTES: dict[str, Taste] = {
         ),
         Taste(
             "skimmers",
-            "They stay at the surface: what needs no dot or only one, never what lies deep inside.",
+            "They stay near the surface: one dot at most, nothing nested deeper.",
             by_shallowness=1.0,
         ),
         Taste(
             "readers",
-            "They like it explained: long documentation counts, an empty one is worth nothing.",
+            "They like explanations: the more documentation the better; none is worthless.",
             by_documentation=1.0,
         ),
         Taste(
             "literalists",
-            "They mean what they type: it must be in the name, and the prose does not matter.",
+            "They mean what they type: it must be in the name; the text does not matter.",
             by_name=1.0,
         ),
     )

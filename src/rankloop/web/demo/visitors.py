@@ -91,9 +91,9 @@ class Visitors:
         engine: what they search with.
         taste: what they secretly like.
         seed: every visit is a function of it and the visit's number.
-        user: how they look and click; they look for one thing unless told otherwise.
-        queries: what they ask; a few hundred drawn from the library unless told otherwise.
-        held_out: what a ranking is measured on; others from the same source unless told otherwise.
+        user: how they look and click; they look for one thing by default.
+        queries: what they ask; a few hundred drawn from the library by default.
+        held_out: what a ranking is measured on; others from the same source by default.
     """
 
     def __init__(

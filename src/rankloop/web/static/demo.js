@@ -21,7 +21,7 @@
     }
   });
 
-  // The machine that serves this page may be told to stop: say so, rather than stand still.
+  // The machine that serves this page may stop: say so, rather than stand still.
   async function look() {
     if (document.hidden || !stopped()) return;
     let alive = false;

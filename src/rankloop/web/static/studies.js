@@ -1,4 +1,4 @@
-/* The study viewer: tables sort by the heading that is pressed, and times are told in the reader's zone. */
+/* The study viewer: tables sort by the heading that is pressed, and times are shown in the reader's zone. */
 (function () {
   "use strict";
   const MISSING = "–";
@@ -43,7 +43,7 @@
     sort(table, heading.cellIndex, next === "ascending" ? 1 : next === "descending" ? -1 : 0);
   }
 
-  function tellTimes(root) {
+  function showTimes(root) {
     root.querySelectorAll("time[datetime]").forEach((one) => {
       const at = new Date(one.dateTime);
       one.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
@@ -55,6 +55,6 @@
     const button = event.target.closest("table.sortable th button");
     if (button) press(button.closest("th"));
   });
-  document.addEventListener("htmx:afterSwap", (event) => tellTimes(event.target));
-  tellTimes(document);
+  document.addEventListener("htmx:afterSwap", (event) => showTimes(event.target));
+  showTimes(document);
 })();

@@ -24,8 +24,8 @@ def results_csv(results: Results) -> str:
     columns = [name for name in Record.__struct_fields__ if name not in _LISTS]
     rows = []
     for record in results.records:
-        told = msgspec.to_builtins(record)
-        rows.append([json.dumps(told[name]) if name in _DOCUMENTS else told[name] for name in columns])
+        values = msgspec.to_builtins(record)
+        rows.append([json.dumps(values[name]) if name in _DOCUMENTS else values[name] for name in columns])
     return _csv(columns, rows)
 
 

@@ -105,7 +105,7 @@ def _chosen(group: list[Cell], names: set[str], met: Iterable[_Met]) -> _Met | N
 
 @lru_cache(maxsize=50_000)
 def _met(path: Path) -> _Met | None:
-    """The collection of a record; a record never changes. What cannot be read is told when its numbers are needed."""
+    """The collection of a record; a record never changes. What is unreadable is reported when it is needed."""
     try:
         settings = json.loads(pq.read_table(path, columns=["settings"]).column(0)[0].as_py())
         return _Met(str(settings["data"]["hash"]), len(settings["user"]["attraction"]))

@@ -22,10 +22,10 @@ def require_folder(root: Path) -> Path:
     """The folder to show, or a sentence that says why it cannot be."""
     if not root.exists():
         raise DataError(
-            f"there is no folder {root}; give a results folder such as results/quick, or one that holds some"
+            f"no folder {root}; give a results folder such as results/quick, or a folder that contains some"
         )
     if not root.is_dir():
-        raise DataError(f"{root} is a file; give the folder that it lies in")
+        raise DataError(f"{root} is a file; give the folder that contains it")
     try:
         next(root.iterdir(), None)
     except OSError as error:

@@ -55,7 +55,7 @@ class StudyPages:
         files = [name for name in WRITTEN if name != "report.html" and file_of(opened.folder, name)]
         return self._site.page(
             request, "studies/study.html", title=opened.standing.title, study=opened.standing,
-            sections=sections_of(opened.blocks), images=_images(opened), files=files, is_news=False,
+            sections=sections_of(opened.blocks), images=_images(opened), files=files, has_changed=False,
             has_results=bool(_records(opened)), alone=file_of(opened.folder, "report.html") is not None,
         )  # fmt: skip
 
@@ -66,7 +66,7 @@ class StudyPages:
         seen = request.query_params.get("seen", "")
         if seen == found.mark and found.state != "in progress":
             return Response(status_code=204)
-        return self._site.page(request, "studies/standing.html", study=found, is_news=seen != found.mark)
+        return self._site.page(request, "studies/standing.html", study=found, has_changed=seen != found.mark)
 
     async def _alone(self, request: Request) -> Response:
         opened = await self._opened(request)
@@ -115,8 +115,8 @@ class StudyPages:
         return await asyncio.to_thread(self._shelf.open, request.path_params["address"])
 
     def _missing(self, request: Request) -> Response:
-        told = "There is no such study, or no such file of it. It may have been moved since the page was made."
-        return self._site.page(request, "trouble.html", status=404, title="Not found", told=told)
+        message = "No such study or file. It may have been moved since the page was loaded."
+        return self._site.page(request, "trouble.html", status=404, title="Not found", message=message)
 
 
 def _images(opened: Opened) -> dict[str, Image]:

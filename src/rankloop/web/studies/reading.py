@@ -70,10 +70,10 @@ def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
 
 
 def _picture(title: str, name: str, pieces: _Pieces) -> Picture:
-    told = pieces.next_is(r"\*\*.*?\.\*\* (.*)")
-    if told:
+    caption = pieces.next_is(r"\*\*.*?\.\*\* (.*)")
+    if caption:
         pieces.pop(0)
-    return Picture(name, title, _plain(told[1]) if told else "")
+    return Picture(name, title, _plain(caption[1]) if caption else "")
 
 
 def _folded(title: str, pieces: _Pieces) -> Block:
@@ -114,8 +114,8 @@ def _table(title: str, pieces: _Pieces) -> Table:
     if pieces and not re.match(r"[#|!`<*-]", pieces[0]):
         notes, _, best = f" {_plain(pieces.pop(0))}".partition(" Bold: ")
     shown = tuple(tuple(map(_cell, row)) for row in rows)
-    told = tuple(note for note in [notes.strip()] if note)
-    return Table("", title, tuple(columns), shown, groups, told, best.removesuffix("."))
+    kept = (notes.strip(),) if notes.strip() else ()
+    return Table("", title, tuple(columns), shown, groups, kept, best.removesuffix("."))
 
 
 def _fill(rows: list[list[str]]) -> int:
