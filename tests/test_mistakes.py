@@ -39,7 +39,7 @@ def told(tmp_path, monkeypatch, capsys):
         ("keys revoke me --store missing.db", "there is no log at missing.db"),
         ("keys rotate-secret --store missing.db", "there is no log at missing.db"),
         ("keys create me --store folder --scope rank", "folder is a folder"),
-        ("report missing --serve", "there is no folder missing"),
+        ("report missing --serve", "no folder missing"),
         ("report missing", "study.toml is missing"),
         ("results missing", "study.toml is missing"),
         ("run missing.toml", "cannot read the study missing.toml"),

@@ -51,13 +51,13 @@ def test_a_collections_own_settings_apply_to_its_runs_alone():
         ("repeats = 'many'", r"Expected `int`.*\$\.repeats"),
         ("impressions = -5", "impressions must be a whole number, at least 1; got -5"),
         ("users = []", "users must not be empty"),
-        ("users = ['angelic']", "users must be of perfect, noisy.*got 'angelic'"),
+        ("users = ['angelic']", "users must be among perfect, noisy.*got 'angelic'"),
         ("users = [{ attraction = [2.0] }]", "attraction"),
         ("collections = []", "collections must not be empty"),
         ("collections = [{ data = 'tiny', folds = [] }]", "folds of tiny must not be empty"),
         ("collections = [{ dato = 'tiny' }]", "dato|data"),
         ("seed = -1", "seed"),
-        ("include = ['rq9']", "no study is called 'rq9'"),
+        ("include = ['rq9']", "no study named 'rq9'"),
         ("name =", "not TOML"),
     ],
 )
@@ -141,5 +141,5 @@ def test_real_data_takes_the_place_of_its_stand_in(tmp_path, monkeypatch):
     instead = options.with_data(load_study("rq4"), [str(real)])
     assert {cell.source.name for cell in cells(instead)} == {"real"}
     assert {cell.fold for cell in cells(instead)} == {1, 2}
-    with pytest.raises(SettingsError, match="nothing stands for 'mq2008'"):
+    with pytest.raises(SettingsError, match="nothing stands in for 'mq2008'"):
         options.with_data(load_study("rq2"), [f"mq2008={real}"])

@@ -57,7 +57,7 @@ def test_a_models_page_shows_everything_loads_little_and_nothing_from_elsewhere(
     charts = drawn(page)
     assert len(charts) == 8
     assert all(charts.values())
-    for heading in ("Does it help?", "What it believes", "What it explores", "Decisions and snapshots", "Newest pages"):
+    for heading in ("Does it help?", "What it has learned", "How it explores", "Actions and snapshots", "Recent pages"):
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
     for figure in page.locator("figure.chart").all():
         expect(figure.locator("h3")).not_to_be_empty()
@@ -253,7 +253,7 @@ def test_an_empty_service_says_how_to_begin_and_then_shows_the_first_model(tmp_p
         link = page.get_by_role("link", name="shop")
         expect(link).to_be_visible()
         link.click()
-        expect(page.locator("#comparison")).to_contain_text("Nobody has asked this model for a page yet")
+        expect(page.locator("#comparison")).to_contain_text("This model has not ranked a page yet")
         click(service, rank(service), ["a"])
         expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("1")
         assert page.complaints == []
@@ -263,10 +263,10 @@ def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
     with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
         page = visit(f"{service.url}/models/shop")
         learner = page.locator("#states li", has_text="Learner")
-        expect(learner).to_contain_text("works")
+        expect(learner).to_contain_text("healthy")
         service.service.learner.stop()
         expect(learner).to_contain_text("stopped")
-        expect(learner).to_contain_text("Ranking goes on with the last state")
+        expect(learner).to_contain_text("Ranking continues with the last state")
         page.screenshot(path=pictures / "learner.png")
         assert rank(service)["ranking"]
         page.goto(f"{service.url}/models/shop/act/pause")
@@ -286,17 +286,17 @@ def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pi
     ):
         page = visit(f"{service.url}/models/shop")
         store = page.locator("#states li", has_text="Store")
-        expect(store).to_contain_text("works")
+        expect(store).to_contain_text("healthy")
         server.stop()
-        expect(store).to_contain_text("stopped")
-        expect(store).to_contain_text("Pages go out in the incoming order")
+        expect(store).to_contain_text("down")
+        expect(store).to_contain_text("pages keep the incoming order")
         expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("12")
         page.screenshot(path=pictures / "store.png")
         assert rank(service)["group"] == "fallback"
         page.goto(service.url)
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("stopped")
+        expect(page.locator("#states li", has_text="Store")).to_contain_text("down")
         server.start()
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("works")
+        expect(page.locator("#states li", has_text="Store")).to_contain_text("healthy")
 
 
 def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):
@@ -304,7 +304,7 @@ def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):
         page = visit(f"{service.url}/models/shop")
         expect(page.locator("#lost")).to_be_hidden()
     expect(page.locator("#lost")).to_be_visible()
-    expect(page.locator("#lost")).to_contain_text("does not answer")
+    expect(page.locator("#lost")).to_contain_text("is not responding")
 
 
 def test_with_keys_somebody_signs_in_acts_and_signs_out(tmp_path, visit, pictures):

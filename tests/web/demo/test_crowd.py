@@ -188,6 +188,6 @@ def test_when_the_service_goes_the_crowd_says_why_it_stopped(service, engine):
         return crowd.trouble, crowd.visits, crowd.sent
 
     trouble, visits, sent = play(service, engine, story)
-    assert trouble.startswith("The visitors stopped coming: ")
-    assert "cannot be asked" in trouble or "did not take the clicks" in trouble
+    assert trouble.startswith("Visitors stopped: ")
+    assert "cannot be asked" in trouble or "did not accept the clicks" in trouble
     assert visits == sent

@@ -20,5 +20,5 @@ def test_a_demo_that_ends_in_the_middle_of_a_crowd_ends_and_is_shown_as_stopped(
     assert demonstration.stop() == 0
     assert not log.parent.exists()
     page.wait_for_selector("#stopped", state="visible")
-    assert "does not answer any more" in page.locator("#stopped").inner_text()
+    assert "has stopped" in page.locator("#stopped").inner_text()
     page.close()

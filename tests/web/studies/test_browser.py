@@ -217,7 +217,7 @@ def test_hostile_names_are_shown_literally(open_page):
     assert page.title() == f"{HOSTILE} · rankloop"
     assert HOSTILE in page.locator("table").first.inner_text()
     assert page.evaluate("window.pwned") is None
-    page.get_by_role("link", name="look at it").click()
+    page.get_by_role("link", name="view it").click()
     page.get_by_role("heading", level=1).wait_for()
     assert page.get_by_role("heading", level=1).inner_text() == HOSTILE
     assert page.evaluate("window.pwned") is None
@@ -241,7 +241,7 @@ def test_results_appear_while_one_looks(open_page, shown, finished):
     partial.replace(path)
     study.get_by_text("7 of 12 runs", exact=True).wait_for()
     overview.get_by_text("7 of 12 runs", exact=True).wait_for()
-    study.get_by_role("link", name="New results: show them").click()
+    study.get_by_role("link", name="Show new results").click()
     study.get_by_text("7 of 12 runs finished", exact=True).wait_for()
     shutil.copytree(finished, root / "later")
     overview.locator("a[href='/study/later']").wait_for()

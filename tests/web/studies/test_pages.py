@@ -140,7 +140,7 @@ def test_a_study_that_has_just_begun_has_a_page(client, results):
 def test_an_unchanged_study_says_nothing_new(client):
     mark = re.search(r"standing\?seen=(\w+)", client.get("/study/small").text)[1]
     assert client.get(f"/study/small/standing?seen={mark}").status_code == 204
-    assert "show them" in client.get("/study/small/standing?seen=other").text
+    assert "Show new results" in client.get("/study/small/standing?seen=other").text
 
 
 def test_new_studies_appear_and_removed_ones_go(client, results):

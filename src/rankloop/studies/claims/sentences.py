@@ -225,9 +225,7 @@ _MISMATCH = (
         _each(["η=0"], ALIKE, ["η=1"], END) + _each(["η=0.5"], NO_WORSE, ["η=1"], END),
         users=("noisy",),
     ),
-    Sentence(
-        "8b", "Noisy clicks: η = 0.5 ends up even better.", _each(["η=0.5"], ABOVE, ["η=1"], END), users=("noisy",)
-    ),
+    Sentence("8b", "Noisy clicks: η = 0.5 ends up better.", _each(["η=0.5"], ABOVE, ["η=1"], END), users=("noisy",)),
     Sentence(
         "8c",
         "Noisy clicks: η > 1 hurts learning speed.",
