@@ -38,7 +38,7 @@ def require_number(
     Traceback (most recent call last):
     rankloop.errors.SettingsError: ROLTR: discount must be a number, at least 0 and at most 1; got 1.5
     """
-    if not (_is_number(value) and math.isfinite(value) and above < value and at_least <= value <= at_most):
+    if not (is_number(value) and math.isfinite(value) and above < value and at_least <= value <= at_most):
         bounds = [
             f"{words} {bound:g}"
             for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))
@@ -104,7 +104,7 @@ def require_probabilities(owner: str, name: str, values: Any) -> tuple[float, ..
     rankloop.errors.SettingsError: PositionBased: attraction[1] must be a probability in [0, 1]; got 2.0
     """
     for index, value in enumerate(_listed(owner, name, values, "probabilities")):
-        if not (_is_number(value) and 0 <= value <= 1):
+        if not (is_number(value) and 0 <= value <= 1):
             raise SettingsError(f"{owner}: {name}[{index}] must be a probability in [0, 1]; got {value!r}")
     return tuple(float(value) for value in values)
 
@@ -117,7 +117,7 @@ def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
     rankloop.errors.SettingsError: FixedWeights: weights[1] must be a finite number; got nan in [1.0, nan]
     """
     for index, value in enumerate(_listed(owner, name, values, "numbers")):
-        if not (_is_number(value) and math.isfinite(value)):
+        if not (is_number(value) and math.isfinite(value)):
             raise SettingsError(f"{owner}: {name}[{index}] must be a finite number; got {value!r} in {values!r}")
     return tuple(float(value) for value in values)
 
@@ -202,7 +202,7 @@ def settle(settings: msgspec.Struct, **checked: Any) -> None:
         msgspec.structs.force_setattr(settings, name, default if same else value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """NumPy's numbers are registered with Python's, so they are known here without loading NumPy."""
     return isinstance(value, Real) and not isinstance(value, bool)
 

@@ -13,7 +13,6 @@ from rankloop.studies.statistics import (
     compare,
     d_z,
     difference,
-    equivalence,
     hedges_g,
     holm,
     interval,
@@ -76,7 +75,7 @@ def test_one_sided_tests_and_equivalence_are_scipys(seed, paired):
     above, below = scipys(-margin, "greater").pvalue, scipys(margin, "less").pvalue
     assert ours.p_above(-margin) == pytest.approx(above, rel=1e-9)
     assert ours.p_below(margin) == pytest.approx(below, rel=1e-9)
-    assert equivalence(a, b, margin, paired=paired) == pytest.approx(max(above, below), rel=1e-9)
+    assert difference(a, b, paired=paired).p_within(-margin, margin) == pytest.approx(max(above, below), rel=1e-9)
     assert ours.p(0.2) == pytest.approx(scipys(0.2, "two-sided").pvalue, rel=1e-9)
     low, high = scipys(0.0, "two-sided").confidence_interval(0.95)
     assert ours.estimate - ours.half_width() == pytest.approx(low, rel=1e-9)
@@ -87,12 +86,7 @@ def test_a_large_p_is_not_equivalence():
     draws = np.random.default_rng(2)
     a, b = draws.normal(0, 1, 4), draws.normal(0, 1, 4)
     assert compare(a, b).paired_p > 0.05
-    assert equivalence(a, b, 0.01, paired=True) > 0.05
-
-
-def test_equivalence_needs_a_margin():
-    with pytest.raises(ValueError, match="above 0; got 0"):
-        equivalence([1.0, 2.0], [1.0, 2.0], 0, paired=True)
+    assert difference(a, b, paired=True).p_within(-0.01, 0.01) > 0.05
 
 
 def test_pairs_must_be_pairs():
@@ -166,9 +160,9 @@ def test_the_inverse_ratio_has_the_inverse_interval():
 
 
 def test_degenerate_samples_get_a_defined_answer():
-    assert equivalence([1.0, 1.0], [1.0, 1.0], 0.01, paired=True) == 0.0
-    assert equivalence([2.0, 2.0], [1.0, 1.0], 0.01, paired=False) == 1.0
-    assert math.isnan(equivalence([1.0], [1.0], 0.01, paired=True))
+    assert difference([1.0, 1.0], [1.0, 1.0], paired=True).p_within(-0.01, 0.01) == 0.0
+    assert difference([2.0, 2.0], [1.0, 1.0], paired=False).p_within(-0.01, 0.01) == 1.0
+    assert math.isnan(difference([1.0], [1.0], paired=True).p_within(-0.01, 0.01))
     assert difference([0.1 + 0.2] * 3, [0.3] * 3, paired=True).p() == 1.0
     assert hedges_g([1.0, 1.0], [1.0, 1.0]) == 0.0
     assert d_z([2.0, 3.0, 4.0], [1.0, 2.0, 3.0]) == math.inf
@@ -184,7 +178,7 @@ def test_nan_among_the_values_is_never_significant():
     assert math.isnan(compare(with_nan, [5.0, 6.0, 7.0]).welch_p)
     assert math.isnan(compare(with_nan, [5.0, 6.0, 7.0]).paired_p)
     assert compare(with_nan, [5.0, 6.0, 7.0]).mark == ""
-    assert math.isnan(equivalence(with_nan, with_nan, 0.1, paired=True))
+    assert math.isnan(difference(with_nan, with_nan, paired=True).p_within(-0.1, 0.1))
     assert math.isnan(hedges_g(with_nan, [5.0, 6.0, 7.0]))
     assert math.isnan(interval(with_nan).mean)
     assert math.isnan(interval([]).mean)

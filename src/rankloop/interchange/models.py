@@ -11,7 +11,6 @@ As JSON it is the ranker format of `rankloop.interchange.rankers` with a name an
 Version 2 is written only where there is a scaling, because a reader of version 1 would rank without it.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -20,8 +19,17 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import DataError, RankloopError, SettingsError
-from rankloop.interchange.rankers import FORMAT, SCALED_VERSION, VERSION, Ranker, read_document, read_weights
+from rankloop.errors import DataError, SettingsError
+from rankloop.interchange.rankers import (
+    SCALED_VERSION,
+    VERSION,
+    Ranker,
+    default_names,
+    document_text,
+    naming,
+    read_document,
+    read_weights,
+)
 from rankloop.scaling import divided, min_max
 from rankloop.settings import require_flag, require_numbers, settle
 
@@ -52,7 +60,7 @@ class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         weights = require_numbers(_OWNER, "weights", self.weights)
-        names = tuple(self.feature_names) or tuple(f"f{j + 1}" for j in range(len(weights)))
+        names = tuple(self.feature_names) or default_names(len(weights))
         if len(names) != len(weights) or not all(isinstance(name, str) for name in names):
             raise SettingsError(
                 f"{_OWNER}: feature_names must be one text per weight; got {len(names)} for {len(weights)}: {names!r}"
@@ -109,21 +117,11 @@ def model_text(
     model: LinearModel, *, settings: Mapping[str, Any] | None = None, manifest: Mapping[str, Any] | None = None
 ) -> str:
     """The model as JSON text, every bit of it; `settings` and `manifest` say how and where it was learned."""
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "version": SCALED_VERSION if model.scaled or model.per_query else VERSION,
-        "kind": "linear",
-        "name": model.name,
-        "features": len(model.weights),
-        "feature_names": model.feature_names,
-        "weights": model.weights,
-    }
-    if model.per_query:
-        document["scaling"] = {"kind": "query"}
-    elif model.scaled:
-        document["scaling"] = {"kind": "fixed", "shift": model.shift, "spread": model.spread}
-    document["learned"] = {"settings": dict(settings or {}), "manifest": dict(manifest or {})}
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    scaling: dict[str, Any] | None = {"kind": "query"} if model.per_query else None
+    if model.scaled:
+        scaling = {"kind": "fixed", "shift": model.shift, "spread": model.spread}
+    learned = dict(settings or {}), dict(manifest or {})
+    return document_text(model.weights, model.feature_names, *learned, name=model.name, scaling=scaling)
 
 
 def load_model(path: str | os.PathLike[str]) -> LinearModel:
@@ -137,16 +135,12 @@ def load_model(path: str | os.PathLike[str]) -> LinearModel:
     >>> load_model(path) == model
     True
     """
-    document = read_document(path)
-    try:
+    with naming(path):
+        document = read_document(path)
         weights, names = read_weights(document, (VERSION, SCALED_VERSION))
         return LinearModel(
             weights=weights, feature_names=names, name=document.get("name", "rankloop"), **_read_scaling(document)
         )
-    except RankloopError as error:
-        raise DataError(f"{path}: {error}") from None
-    except OverflowError:
-        raise DataError(f"{path}: a number in it is too large for a double") from None
 
 
 def _read_scaling(document: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ Weights are written with as many digits as identify a double, and come back to t
 """
 
 import json
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,11 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import DataError
+from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import write_text
 from rankloop.learners import Learner, to_settings
 from rankloop.run import Run
+from rankloop.settings import require_numbers
 
 FORMAT = "rankloop-ranker"
 VERSION = 1
@@ -50,7 +51,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         weights = _numbers(self.weights)
-        names = tuple(self.feature_names) or tuple(f"f{j + 1}" for j in range(len(weights)))
+        names = tuple(self.feature_names) or default_names(len(weights))
         if len(names) != len(weights):
             raise DataError(f"a ranker needs one feature name per weight; got {len(names)} for {len(weights)} weights")
         for name in names:
@@ -123,14 +124,29 @@ def ranker_text(
         settings=ranker.settings if learner is None else ranker.settings | {"learner": to_settings(learner)},
         manifest=ranker.manifest if manifest is None else ranker.manifest | dict(manifest),
     )
-    document = {
+    return document_text(ranker.weights, ranker.feature_names, ranker.settings, ranker.manifest)
+
+
+def document_text(
+    weights: Sequence[float],
+    feature_names: Sequence[str],
+    settings: Mapping[str, Any],
+    manifest: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    scaling: Mapping[str, Any] | None = None,
+) -> str:
+    """The JSON text of a ranker. With a scaling it is version 2: a reader of version 1 would rank without it."""
+    document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": SCALED_VERSION if scaling else VERSION,
         "kind": "linear",
-        "features": len(ranker.weights),
-        "feature_names": ranker.feature_names,
-        "weights": ranker.weights,
-        "learned": {"settings": ranker.settings, "manifest": ranker.manifest},
+        **({"name": name} if name else {}),
+        "features": len(weights),
+        "feature_names": feature_names,
+        "weights": weights,
+        **({"scaling": scaling} if scaling else {}),
+        "learned": {"settings": settings, "manifest": manifest},
     }
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
@@ -143,10 +159,21 @@ def load_ranker(path: str | os.PathLike[str]) -> Ranker:
     >>> load_ranker(path).weights
     (0.1, -2.0)
     """
-    document = read_document(path)
+    with naming(path):
+        return _ranker(read_document(path))
+
+
+def default_names(features: int) -> tuple[str, ...]:
+    """f1, f2, …: what features are called where nobody has named them."""
+    return tuple(f"f{j + 1}" for j in range(features))
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which file it was that something is wrong with."""
     try:
-        return _ranker(document)
-    except DataError as error:
+        yield
+    except RankloopError as error:
         raise DataError(f"{path}: {error}") from None
     except OverflowError:
         raise DataError(f"{path}: a number in it is too large for a double") from None
@@ -157,11 +184,11 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from None
+        raise DataError(f"cannot read it: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, NaN or Infinity
-        raise DataError(f"{path} is not a ranker: not JSON ({error})") from None
+        raise DataError(f"not a ranker: not JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise DataError(f'{path}: not an exported ranker; it must be an object with "format": "{FORMAT}"')
+        raise DataError(f'not an exported ranker; it must be an object with "format": "{FORMAT}"')
     return document
 
 
@@ -207,14 +234,10 @@ def _ranker(document: dict[str, Any]) -> Ranker:
 
 
 def _numbers(weights: Any) -> tuple[float, ...]:
-    listed = weights.tolist() if isinstance(weights, np.ndarray) else weights
-    if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) == 0:
-        raise DataError(f"a ranker's weights must be a list of numbers, at least one; got {weights!r}")
-    for j, value in enumerate(listed):
-        is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not (is_number and math.isfinite(value)):
-            raise DataError(f"a ranker's weights must be finite numbers; number {j + 1} is {value!r}")
-    return tuple(float(value) for value in listed)
+    try:
+        return require_numbers("ranker", "weights", weights.tolist() if isinstance(weights, np.ndarray) else weights)
+    except SettingsError as error:
+        raise DataError(str(error)) from None
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

@@ -169,17 +169,6 @@ def ratio(values: ArrayLike, reference: ArrayLike, *, paired: bool, confidence: 
     return Ratio(math.exp(log.estimate), math.exp(log.estimate - half), math.exp(log.estimate + half))
 
 
-def equivalence(values: ArrayLike, reference: ArrayLike, margin: float, *, paired: bool) -> float:
-    """The p of two one-sided tests: small when the two means differ by less than `margin`.
-
-    >>> round(equivalence([1.0, 1.1, 0.9, 1.0], [1.0, 1.1, 1.0, 0.9], margin=0.3, paired=True), 4)
-    0.0026
-    """
-    if not margin > 0:
-        raise ValueError(f"the margin of an equivalence test must be above 0; got {margin}")
-    return difference(values, reference, paired=paired).p_within(-margin, margin)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction; a NaN (no test was made) stays NaN and does not count.
 

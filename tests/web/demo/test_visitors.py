@@ -5,7 +5,7 @@ import pytest
 
 import rankloop as rl
 from rankloop.errors import DataError, SettingsError
-from rankloop.metrics import dcg
+from rankloop.metrics import dcg, ndcg
 from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.tastes import TASTES
 from rankloop.web.demo.visitors import HELD_OUT, VISITED, Visitors, plausible_queries
@@ -53,8 +53,9 @@ def test_clicks_come_as_often_as_taste_and_position_say(engine):
 
 
 def test_the_engines_order_is_measured_as_its_pages_are(engine, visitors):
-    pages = [visitors.page_ndcg(query, engine.search(query).ids[:10]) for query in visitors.held_out]
-    liked = [dcg(sorted(visitors.grades(query, engine.search(query).ids))[::-1]) > 0 for query in visitors.held_out]
+    grades = [visitors.grades(query, engine.search(query).ids) for query in visitors.held_out]
+    pages = [ndcg(of_query[:10], of_query) for of_query in grades]
+    liked = [dcg(sorted(of_query)[::-1]) > 0 for of_query in grades]
     assert visitors.ndcg(engine_order()) == pytest.approx(np.mean(np.array(pages)[liked]))
 
 

@@ -24,6 +24,7 @@ from rankloop.data.worlds.features import (
 )
 from rankloop.data.worlds.plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
 from rankloop.errors import DataError, SettingsError
+from rankloop.settings import is_number
 
 Block = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.uint8]]
 
@@ -222,8 +223,7 @@ def _scaled(raw: Floats) -> Singles:
 
 
 def _check_scale(scale: float) -> None:
-    is_number = isinstance(scale, (int, float, np.integer, np.floating)) and not isinstance(scale, bool)
-    if not (is_number and math.isfinite(scale) and scale > 0):
+    if not (is_number(scale) and math.isfinite(scale) and scale > 0):
         raise SettingsError(f"scale must be a positive number such as 0.1; got {scale!r}")
 
 

@@ -22,7 +22,7 @@ from rankloop.data.worlds import WORLDS
 from rankloop.engines.processes import each_done
 from rankloop.errors import DataError, DivergenceError, SettingsError
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
-from rankloop.settings import require_choice, require_seed, require_whole_number
+from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.studies.specification import Source, source_of
 from rankloop.studies.statistics import Interval, interval
@@ -91,7 +91,7 @@ class TuningResult:
 
     def _could_go_on(self, name: str) -> bool:
         best = self.best.chosen[name]
-        tried = {candidate.chosen[name] for candidate in self.candidates} if _is_number(best) else {best}
+        tried = {candidate.chosen[name] for candidate in self.candidates} if is_number(best) else {best}
         ordered = sorted(tried)
         if len(ordered) < 2 or best not in (ordered[0], ordered[-1]):
             return False
@@ -244,7 +244,3 @@ def _named(data: Collection) -> Source | None:
     except DataError:
         return None
     return Source(data=data.name, folds=None if data.fold is None else (data.fold,)) if same else None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

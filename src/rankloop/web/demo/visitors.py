@@ -17,7 +17,6 @@ from rankloop.errors import DataError
 from rankloop.evaluation import evaluate
 from rankloop.kernels.draws import below, stream_key
 from rankloop.loop import draw_query
-from rankloop.metrics import ndcg
 from rankloop.settings import require_seed, require_whole_number
 from rankloop.users import User, navigational
 from rankloop.users.position_based import click_by_position
@@ -139,10 +138,6 @@ class Visitors:
     def grades(self, query: str, page: Sequence[str]) -> list[int]:
         """The true grades of the documents on a page, from the top."""
         return [self._grade(query, id) for id in page]
-
-    def page_ndcg(self, query: str, page: Sequence[str]) -> float:
-        """nDCG@10 of a page for this taste, against the best page of the engine's candidates; 0 where none is liked."""
-        return ndcg(self.grades(query, page), self.grades(query, self.engine.search(query).ids))
 
     def ndcg(self, weights: ArrayLike) -> NDArray[np.float64] | float:
         """Mean nDCG@10 of linear rankers on the held-out queries: (features,) or (rankers, features) weights.
