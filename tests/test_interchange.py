@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import rankloop as rl
-from rankloop.cli.exports import main_qrels, main_ranker, main_run
+from rankloop.cli import export
 from rankloop.errors import DataError, SettingsError
 from rankloop.evaluation import ndcg_per_query
 from rankloop.interchange import Ranker, load_ranker, save_ranker, write_qrels
@@ -189,9 +189,9 @@ def test_a_good_ranker_is_not_refused(tmp_path):
         (lambda at: write_run_file(np.full(20, 3e38), DATA.test, at / "run.txt"), "too large"),
         (lambda at: write_run_file(RUN.weights, DATA.test, at / "run.txt", tag="a b"), "one word"),
         (lambda at: write_run_file(RUN.weights, DATA.test, at / "run.txt", depth=0), "depth"),
-        (lambda at: main_run(at / "none.zip", data="tiny"), "none.zip"),
-        (lambda at: main_qrels(data="tiny", split="tset"), "tset"),
-        (lambda at: main_ranker(at), "is the study finished"),
+        (lambda at: export.run(at / "none.zip", data="tiny"), "none.zip"),
+        (lambda at: export.qrels(data="tiny", split="tset"), "tset"),
+        (lambda at: export.ranker(at), "is the study finished"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_leaves_nothing_behind(tmp_path, call, words):
@@ -212,19 +212,19 @@ def test_a_failed_export_leaves_the_old_file(tmp_path):
 
 def test_commands_write_files_or_standard_output(tmp_path, capsys):
     RUN.save(tmp_path / "run.zip")
-    main_ranker(tmp_path / "run.zip", out=str(tmp_path / "ranker.json"))
+    export.ranker(tmp_path / "run.zip", out=str(tmp_path / "ranker.json"))
     assert load_ranker(tmp_path / "ranker.json") == Ranker.of(RUN)
     capsys.readouterr()
-    main_run(tmp_path / "ranker.json", data="tiny", split="vali")
+    export.run(tmp_path / "ranker.json", data="tiny", split="vali")
     assert capsys.readouterr().out == write_run_file(RUN.weights, DATA.vali, tmp_path / "run.txt").read_text()
-    main_qrels(data="tiny", exponential=True)
+    export.qrels(data="tiny", exponential=True)
     assert capsys.readouterr().out == write_qrels(DATA.test, tmp_path / "q.txt", exponential=True).read_text()
 
 
 def test_a_ranker_comes_out_of_a_record_and_out_of_a_results_folder(tmp_path):
     (tmp_path / "runs").mkdir()
     record = write_record(tmp_path, "k1", RUN)
-    main_ranker(record, out=str(tmp_path / "one.json"))
+    export.ranker(record, out=str(tmp_path / "one.json"))
     assert load_ranker(tmp_path / "one.json").weights == tuple(RUN.weights.tolist())
     rows = [
         {"grid": "g", "collection": "tiny", "user": "noisy", "label": label, "seed": 1, "weights": [float(i)],
@@ -232,9 +232,9 @@ def test_a_ranker_comes_out_of_a_record_and_out_of_a_results_folder(tmp_path):
         for i, label in enumerate(("ROLTR", "PDGD"))
     ]  # fmt: skip
     pa.parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "results.parquet")
-    main_ranker(tmp_path, label="PDGD", out=str(tmp_path / "two.json"))
+    export.ranker(tmp_path, label="PDGD", out=str(tmp_path / "two.json"))
     assert load_ranker(tmp_path / "two.json").weights == (1.0,)
     with pytest.raises(DataError, match="2 such runs; choose one of label ROLTR, PDGD"):
-        main_ranker(tmp_path)
+        export.ranker(tmp_path)
     with pytest.raises(DataError, match="no run with label 'DBGD'"):
-        main_ranker(tmp_path, label="DBGD")
+        export.ranker(tmp_path, label="DBGD")

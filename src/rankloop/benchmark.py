@@ -21,7 +21,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from rankloop.cli.terminal import progress_in_steps
 from rankloop.data import read
 from rankloop.data.collection import Collection, Split
 from rankloop.kernels.draws import QUERIES, stream_key, uniform
@@ -51,16 +50,12 @@ class Results(msgspec.Struct):
     manifest: dict[str, Any]
 
 
-def run(quick: bool = False) -> Results:
-    """Measure everything; `quick` with a small working set, for a first look."""
-    parts: list[Callable[[bool], Section]] = [
-        against_memory, methods, two_processes, growth, memory, reader, compilation,
-    ]  # fmt: skip
+def run(quick: bool = False, progress: Callable[[str], None] = lambda title: None) -> Results:
+    """Measure everything; `quick` with a small working set, for a first look. `progress` hears of each part."""
     sections = []
-    with progress_in_steps("measuring", len(parts)) as tell:
-        for part in parts:
-            sections.append(part(quick))
-            tell(sections[-1].title)
+    for part in PARTS:
+        sections.append(part(quick))
+        progress(sections[-1].title)
     return Results(sections, this_machine())
 
 
@@ -192,6 +187,11 @@ def compilation(quick: bool) -> Section:
         [["first use", f"{seconds[0]:.1f}"], ["from the cache", f"{seconds[1]:.1f}"]],
         {"first": seconds[0], "cached": seconds[1]},
     )
+
+
+PARTS: tuple[Callable[[bool], Section], ...] = (
+    against_memory, methods, two_processes, growth, memory, reader, compilation,
+)  # fmt: skip
 
 
 def as_markdown(results: Results) -> str:

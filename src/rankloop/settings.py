@@ -10,6 +10,7 @@ and `check_settings(self)` in its `__post_init__` holds it to that.
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from numbers import Integral, Real
@@ -120,6 +121,18 @@ def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
         if not (is_number(value) and math.isfinite(value)):
             raise SettingsError(f"{owner}: {name}[{index}] must be a finite number; got {value!r} in {values!r}")
     return tuple(float(value) for value in values)
+
+
+def parse_value(text: str) -> Any:
+    """A value from the command line, as TOML writes it; a bare word is text, so that nobody has to quote it.
+
+    >>> parse_value("0.5"), parse_value("[1, 2]"), parse_value("ips+")
+    (0.5, [1, 2], 'ips+')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 class Rule(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.cli.tuning import main
+from rankloop.cli.tune import tune as command
 from rankloop.errors import RankloopError
 from rankloop.studies.specification import Source, cells, load_study, parse
 from rankloop.studies.tuning import LEARNING_RATES, Candidate, TuningResult, as_study, search, tune
@@ -216,7 +216,7 @@ COMMAND = {"data": "tiny", "impressions": 200, "repeats": 2, "workers": 1}
 
 
 def test_the_command_prints_a_table_and_writes_a_study(tmp_path, capsys):
-    main("PDGD", search=["learning_rate=0.000001,0.1"], out=tmp_path / "tuned.toml", **COMMAND)
+    command("PDGD", set_=["learning_rate=0.000001,0.1"], out=tmp_path / "tuned.toml", **COMMAND)
     printed = capsys.readouterr().out
     assert "learning_rate=1e-06" in printed
     assert "best" in printed
@@ -224,7 +224,7 @@ def test_the_command_prints_a_table_and_writes_a_study(tmp_path, capsys):
 
 
 def test_the_command_prints_one_json_document(tmp_path, capsys):
-    main("ROLTR", search=["reward=naive-,ips+-", "discount=0,1"], fold=2, json=True, **COMMAND)
+    command("ROLTR", set_=["reward=naive-,ips+-", "discount=0,1"], fold=2, json=True, **COMMAND)
     document = json.loads(capsys.readouterr().out)
     assert [one["settings"] for one in document["candidates"]] == [
         {"reward": reward, "discount": discount} for reward in ("naive-", "ips+-") for discount in (0, 1)
@@ -238,9 +238,9 @@ def test_the_command_prints_one_json_document(tmp_path, capsys):
     ("arguments", "words"),
     [
         ({"learner": "ROLTER"}, "ROLTER"),
-        ({"search": ["learning_rate"]}, "SETTING=VALUE"),
-        ({"search": ["learning_rate=0.1", "learning_rate=0.2"]}, "set twice"),
-        ({"search": ["reward=ips"]}, "ips"),
+        ({"set_": ["learning_rate"]}, "SETTING=VALUE"),
+        ({"set_": ["learning_rate=0.1", "learning_rate=0.2"]}, "set twice"),
+        ({"set_": ["reward=ips"]}, "ips"),
         ({"user": "angelic"}, "angelic"),
         ({"repeats": 0}, "repeats"),
         ({"out": "tuned.json"}, ".toml"),
@@ -252,6 +252,6 @@ def test_a_mistake_on_the_command_line_is_a_sentence(tmp_path, arguments, words)
     if "out" in chosen:
         chosen["out"] = tmp_path / chosen["out"]
     with pytest.raises(RankloopError) as refused:
-        main(chosen.pop("learner"), **chosen)
+        command(chosen.pop("learner"), **chosen)
     assert words in str(refused.value)
     assert list(tmp_path.iterdir()) == []

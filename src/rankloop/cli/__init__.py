@@ -1,4 +1,4 @@
-"""The command line: one thin layer. Parse, call, print.
+"""The command line: one thin layer. Parse, call, print. Each file is named after its command.
 
 What only one command needs is imported inside it. A mistake of the user's is a sentence on standard error and exit
 code 2; results go to standard output, progress to standard error.
@@ -9,9 +9,14 @@ import sys
 
 import typer
 
-from rankloop.cli import demo, live, log, research, traffic  # noqa: F401  (each registers its commands)
 from rankloop.cli.app import app
 from rankloop.errors import RankloopError
+
+# Each file registers its commands; this is their order in --help.
+# isort: off
+from rankloop.cli import run, results, report, tune, bench, serve, replay, simulate_traffic, demo  # noqa: F401
+from rankloop.cli import data, studies, export, keys, logs  # noqa: F401
+# isort: on
 
 
 def main(arguments: list[str] | None = None) -> None:

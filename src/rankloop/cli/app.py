@@ -1,4 +1,4 @@
-"""The root of the command line, and what all commands share."""
+"""The root of the command line, and the options that several commands share."""
 
 from typing import Annotated
 
@@ -14,7 +14,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+STORE = "rankloop.db"
+"""Where the log of a service lies unless somebody says otherwise."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON and nothing else.")]
+Data = Annotated[str, typer.Option(help="A synthetic world, a name or a path.")]
+Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
+Fold = Annotated[int | None, typer.Option(help="Which fold.")]
+User = Annotated[str, typer.Option(help="perfect, noisy, navigational or near-random.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
+
+
+def group(name: str, help: str) -> typer.Typer:
+    """A command with commands of its own."""
+    made = typer.Typer(help=help, no_args_is_help=True)
+    app.add_typer(made, name=name)
+    return made
 
 
 @app.callback(invoke_without_command=True)

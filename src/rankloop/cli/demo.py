@@ -1,10 +1,12 @@
-"""For everybody: a search that learns while you click."""
+"""`rankloop demo`: a search that learns while you click."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from rankloop.cli.app import app
+from rankloop.cli.terminal import err, open_browser, out, working
 
 
 @app.command()
@@ -17,6 +19,21 @@ def demo(
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
     """Search the Python standard library with a ranking that learns from your clicks, and from 1,000 visitors'."""
-    from rankloop.web.demo.serving import run_demo
+    from rankloop.settings import require_seed
+    from rankloop.web.demo.engine import Engine
+    from rankloop.web.demo.serving import PATIENCE, free_port, run_demo
 
-    run_demo(store, port, seed, browser=browser)
+    seed, port = require_seed("demo", seed), free_port(port)
+    with working("reading the Python standard library (some seconds, the first time only)"):
+        engine = Engine()
+
+    def ready(address: str, answers: bool) -> None:
+        if not answers:
+            err.print(f"rankloop: the first page did not come within {PATIENCE:g} s; try {address} yourself")
+            return
+        out.print(f"The demo is at {address} (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if browser:
+            open_browser(address)
+
+    run_demo(engine, store, port, seed, ready=ready, say=err.print)

@@ -2,26 +2,40 @@
 
 import secrets
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from rankloop.cli.app import STORE, Json, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
-from rankloop.live.events import now
-from rankloop.live.keys import create_key, revoke_key, rotate_key
-from rankloop.live.stores import opened
-from rankloop.live.tokens import SECRET_BYTES, SETTLING
-from rankloop.logs.access import existing
-from rankloop.settings import require_number
+
+commands = group("keys", "API keys of a service, and the secret that signs impression ids.")
+
+Store = Annotated[str, typer.Option(help="The log: a SQLite file, or postgresql://…")]
 
 
-def main_create(address: str, name: str, scopes: list[str], *, json: bool) -> None:
-    """`rankloop keys create`."""
-    with opened(address) as store:
-        _tell(name, create_key(store, name, scopes, now()), json)
+@commands.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Who will use it.")],
+    scope: Annotated[list[str], typer.Option(help="rank, click or admin; may be repeated.")],
+    store: Store = STORE,
+    json: Json = False,
+) -> None:
+    """Make a key. It is printed once; the store keeps only its hash."""
+    from rankloop.live.events import now
+    from rankloop.live.keys import create_key
+    from rankloop.live.stores import opened
+
+    with opened(store) as log:
+        _show_key(name, create_key(log, name, scope, now()), json)
 
 
-def main_list(address: str, *, json: bool) -> None:
-    """`rankloop keys list`."""
-    with existing(address) as store:
+@commands.command("list")
+def list_(store: Store = STORE, json: Json = False) -> None:
+    """All keys, and what they may do."""
+    from rankloop.logs.access import existing
+
+    with existing(store) as log:
         rows: list[dict[str, Any]] = [
             {
                 "name": key.name,
@@ -29,44 +43,68 @@ def main_list(address: str, *, json: bool) -> None:
                 "created": _date(key.created),
                 "revoked": _date(key.revoked),
             }
-            for key in store.api_keys()
+            for key in log.api_keys()
         ]
     if json:
         print_json(rows)
-    elif rows:
-        made = table("key", "may", "made", "revoked")
-        for row in rows:
-            made.add_row(row["name"], " ".join(row["scopes"]), row["created"], row["revoked"] or "–")
-        print_table(made)
-    else:
+        return
+    if not rows:
         out.print("no keys: the service is open, and listens on this machine only")
+        return
+    made = table("key", "may", "made", "revoked")
+    for row in rows:
+        made.add_row(row["name"], " ".join(row["scopes"]), row["created"], row["revoked"] or "–")
+    print_table(made)
 
 
-def main_rotate(address: str, name: str, *, json: bool) -> None:
-    """`rankloop keys rotate`."""
-    with existing(address) as store:
-        _tell(name, rotate_key(store, name, now()), json)
+@commands.command()
+def rotate(
+    name: Annotated[str, typer.Argument(help="The key to replace: same name and scopes, new secret.")],
+    store: Store = STORE,
+    json: Json = False,
+) -> None:
+    """Replace a key; the old one stops working at once."""
+    from rankloop.live.events import now
+    from rankloop.live.keys import rotate_key
+    from rankloop.logs.access import existing
+
+    with existing(store) as log:
+        _show_key(name, rotate_key(log, name, now()), json)
 
 
-def main_revoke(address: str, name: str) -> None:
-    """`rankloop keys revoke`."""
-    with existing(address) as store:
-        revoke_key(store, name, now())
+@commands.command()
+def revoke(name: Annotated[str, typer.Argument(help="The key to refuse from now on.")], store: Store = STORE) -> None:
+    """No longer accept a key."""
+    from rankloop.live.events import now
+    from rankloop.live.keys import revoke_key
+    from rankloop.logs.access import existing
+
+    with existing(store) as log:
+        revoke_key(log, name, now())
     out.print(f"{name} is no longer accepted")
 
 
-def main_rotate_secret(address: str, drop_after: float) -> None:
-    """`rankloop keys rotate-secret`."""
+@commands.command()
+def rotate_secret(
+    store: Store = STORE,
+    drop_after: Annotated[float, typer.Option(help="Days after which a replaced secret is forgotten.")] = 30.0,
+) -> None:
+    """Sign impression ids with a new secret; those signed before stay valid until theirs is forgotten."""
+    from rankloop.live.events import now
+    from rankloop.live.tokens import SECRET_BYTES, SETTLING
+    from rankloop.logs.access import existing
+    from rankloop.settings import require_number
+
     require_number("keys", "drop-after", drop_after, at_least=0, at_most=36_500)
-    with existing(address) as store:
-        store.add_secret(secrets.token_bytes(SECRET_BYTES), now())
-        dropped = store.drop_secrets(now() + 1 - int(drop_after * 86_400_000))
-        signing = len(store.secrets())
+    with existing(store) as log:
+        log.add_secret(secrets.token_bytes(SECRET_BYTES), now())
+        dropped = log.drop_secrets(now() + 1 - int(drop_after * 86_400_000))
+        signing = len(log.secrets())
     begins = "at once" if signing == 1 else f"in {SETTLING // 1000} s, when every process knows it"
     out.print(f"a new secret signs impression ids {begins}; {dropped} old ones were forgotten")
 
 
-def _tell(name: str, secret: str, json: bool) -> None:
+def _show_key(name: str, secret: str, json: bool) -> None:
     if json:
         print_json({"name": name, "key": secret})
     else:

@@ -1,123 +1,188 @@
-"""`rankloop log …`: call, and say what was done."""
+"""`rankloop log`: move a log, check it, keep it small; call, and say what was done."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from rankloop.cli.app import Json, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
+from rankloop.cli.terminal import progress_after_a_while as progress
 from rankloop.display import size
 from rankloop.errors import SettingsError
-from rankloop.live.service import now
-from rankloop.logs import importing
-from rankloop.logs.access import at_one_moment
-from rankloop.logs.exported import write_export
-from rankloop.logs.progress import progress_after_a_while
-from rankloop.logs.refolding import refold
-from rankloop.logs.trimming import compact, erase
-from rankloop.logs.ubi_file import FORMS, write_ubi
-from rankloop.logs.verifying import verify
-from rankloop.settings import require_choice
 
-MOST_TOLD = 10
+if TYPE_CHECKING:
+    from rankloop.logs.verifying import Verified
+
+MOST_PROBLEMS = 10
+
+commands = group("log", "The log of a service: move it, check it, keep it small. All of it may run beside the service.")
+
+Store = Annotated[str, typer.Argument(help="The log: a SQLite file, or postgresql://…")]
+NewStore = Annotated[str, typer.Argument(help="The new log: a SQLite file, or an empty database, postgresql://…")]
+NewFile = Annotated[Path, typer.Argument(help="The file to write.")]
 
 
-def main_export(address: str, path: Path, *, form: str, model: str | None, json: bool) -> None:
-    """`rankloop log export`."""
+@commands.command()
+def export(
+    store: Store,
+    file: NewFile,
+    form: Annotated[
+        str, typer.Option("--format", help="rankloop (everything), ubi (for _bulk), ubi-queries or ubi-events.")
+    ] = "rankloop",
+    model: Annotated[str | None, typer.Option(help="For UBI: the pages of this model only.")] = None,
+    json: Json = False,
+) -> None:
+    """Write the whole log, as it is now, into one file that checks itself; or its pages and clicks as UBI 1.3.
+
+    The file is as secret as the log: it holds keys' hashes and the secrets that sign impression ids.
+    """
+    from rankloop.live.events import now
+    from rankloop.logs.access import at_one_moment
+    from rankloop.logs.exported import write_export
+    from rankloop.logs.ubi_file import FORMS, write_ubi
+    from rankloop.settings import require_choice
+
     require_choice("export", "format", form, ("rankloop", *FORMS))
     if form == "rankloop" and model is not None:
         raise SettingsError("export: --model chooses pages for UBI; in its own format a log is exported as a whole")
-    with progress_after_a_while("exporting", shown=not json) as tell, at_one_moment(address) as store:
+    with progress("exporting", shown=not json) as update, at_one_moment(store) as log:
         if form == "rankloop":
-            counts = write_export(store, path, now(), tell)
+            counts = write_export(log, file, now(), update)
         else:
-            counts = write_ubi(store, path, form, model, tell)
-    _tell(json, _counted(path, counts), f"{path}: {_listed(counts)}, {size(path.stat().st_size)}")
+            counts = write_ubi(log, file, form, model, update)
+    _say(json, _counted(file, counts), f"{file}: {_listed(counts)}, {size(file.stat().st_size)}")
 
 
-def main_import(path: Path, address: str, *, json: bool) -> None:
-    """`rankloop log import`."""
-    with progress_after_a_while("importing", shown=not json) as tell:
-        counts = importing.import_log(path, address, progress=tell)
-    _tell(json, {"counts": counts}, f"imported {_listed(counts)}")
+@commands.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="What export wrote.")], store: NewStore, json: Json = False
+) -> None:
+    """Put an exported log into an empty store of either kind, all or nothing."""
+    from rankloop.logs.importing import import_log
+
+    with progress("importing", shown=not json) as update:
+        counts = import_log(file, store, progress=update)
+    _say(json, {"counts": counts}, f"imported {_listed(counts)}")
 
 
-def main_backup(address: str, path: Path, *, json: bool) -> None:
-    """`rankloop log backup`."""
-    with progress_after_a_while("backing up", shown=not json) as tell:
-        counts = importing.back_up(address, path, now(), tell)
-    _tell(json, _counted(path, counts), f"{path}: {_listed(counts)}, {size(path.stat().st_size)}")
+@commands.command()
+def verify(store: Store, json: Json = False) -> None:
+    """Check every event, fold the log again and compare with every snapshot, bit by bit; exit code 1 if something is
+    wrong."""
+    from rankloop.logs.verifying import verify
 
-
-def main_restore(path: Path, address: str, *, json: bool) -> None:
-    """`rankloop log restore`."""
-    with progress_after_a_while("restoring", shown=not json) as tell:
-        counts = importing.restore(path, address, tell)
-    _tell(json, {"counts": counts}, f"restored {_listed(counts)}")
-
-
-def main_verify(address: str, *, json: bool) -> int:
-    """`rankloop log verify`; 1 if something is wrong."""
-    with progress_after_a_while("verifying", shown=not json) as tell:
-        found = verify(address, tell)
+    with progress("verifying", shown=not json) as update:
+        checked = verify(store, update)
     if json:
-        print_json(found)
-        return int(bool(found.problems))
-    if found.models:
-        made = table("model", "events folded", "snapshots", "computed again", "different", "from")
-        for model in found.models:
-            counts = (model.folded, model.snapshots, model.checked, model.different)
-            made.add_row(model.name, *(f"{count:,}" for count in counts), model.begins)
-        print_table(made)
-    for problem in found.problems[:MOST_TOLD]:
-        err.print(f"wrong: {problem}", markup=False)
-    if len(found.problems) > MOST_TOLD:
-        err.print(f"… and {len(found.problems) - MOST_TOLD:,} more (--json has all)")
-    if not found.problems:
-        out.print(f"{found.events:,} events up to {found.last_offset:,}: nothing is wrong")
-    return int(bool(found.problems))
+        print_json(checked)
+    else:
+        _show_checked(checked)
+    if checked.problems:
+        raise typer.Exit(1)
 
 
-def main_compact(address: str, keep_days: float, *, json: bool) -> None:
-    """`rankloop log compact`."""
-    with progress_after_a_while("compacting", shown=not json) as tell:
-        done = compact(address, keep_days, now(), tell)
-    told = f"deleted {done.events:,} events and {done.snapshots:,} snapshots before {done.first_offset:,}; "
-    told += f"the disk got {size(done.freed_bytes)} back" if done.shrunk else "their room is used for new events"
-    _tell(json, done, told)
+@commands.command()
+def compact(
+    store: Store,
+    keep_days: Annotated[float, typer.Option(help="Delete what is older, as far as no model needs it.")],
+    json: Json = False,
+) -> None:
+    """Delete old events and snapshots. What models have learned stays, and so do the counts on the dashboard."""
+    from rankloop.live.events import now
+    from rankloop.logs.trimming import compact
+
+    with progress("compacting", shown=not json) as update:
+        done = compact(store, keep_days, now(), update)
+    said = f"deleted {done.events:,} events and {done.snapshots:,} snapshots before {done.first_offset:,}; "
+    said += f"the disk got {size(done.freed_bytes)} back" if done.shrunk else "their room is used for new events"
+    _say(json, done, said)
 
 
-def main_erase(address: str, client: str, *, json: bool) -> None:
-    """`rankloop log erase`."""
-    done = erase(address, client)
-    told = f"erased {done.impressions:,} impressions with their clicks"
+@commands.command()
+def backup(store: Store, file: NewFile, json: Json = False) -> None:
+    """Put a copy of one moment aside while the service runs: a SQLite file, or an export of a PostgreSQL log."""
+    from rankloop.live.events import now
+    from rankloop.logs.importing import back_up
+
+    with progress("backing up", shown=not json) as update:
+        counts = back_up(store, file, now(), update)
+    _say(json, _counted(file, counts), f"{file}: {_listed(counts)}, {size(file.stat().st_size)}")
+
+
+@commands.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What backup wrote.")], store: NewStore, json: Json = False
+) -> None:
+    """Make a new log from a backup; one that is there is never overwritten."""
+    from rankloop.logs.importing import restore
+
+    with progress("restoring", shown=not json) as update:
+        counts = restore(file, store, update)
+    _say(json, {"counts": counts}, f"restored {_listed(counts)}")
+
+
+@commands.command()
+def erase(
+    store: Store,
+    client: Annotated[str, typer.Option(help="The client, as it was sent with rank requests.")],
+    json: Json = False,
+) -> None:
+    """Erase one person's impressions and clicks. Weights stay until a refold."""
+    from rankloop.logs.trimming import erase
+
+    done = erase(store, client)
+    said = f"erased {done.impressions:,} impressions with their clicks"
     for model in done.models:
-        told += f"\nwhat {model} learned from them stays in its weights until: rankloop log refold … --model {model}"
+        said += f"\nwhat {model} learned from them stays in its weights until: rankloop log refold … --model {model}"
     if done.impressions:
-        told += "\nbackups and exports made before still hold them"
-    _tell(json, done, told)
+        said += "\nbackups and exports made before still hold them"
+    _say(json, done, said)
 
 
-def main_refold(address: str, model: str, *, json: bool) -> None:
-    """`rankloop log refold`."""
-    with progress_after_a_while("folding", shown=not json) as tell:
-        done = refold(address, model, now(), tell)
-    told = (
+@commands.command()
+def refold(
+    store: Store, model: Annotated[str, typer.Option(help="The model to compute anew.")], json: Json = False
+) -> None:
+    """Compute a model's weights anew from what is left in the log; a service that is learning goes on from them."""
+    from rankloop.live.events import now
+    from rankloop.logs.refolding import refold
+
+    with progress("folding", shown=not json) as update:
+        done = refold(store, model, now(), update)
+    said = (
         f"{model} was computed anew from {done.begins}, with {done.learned:,} learned impressions; "
         f"its weights moved by {done.distance:.4g}"
     )
     if done.forgotten:
-        told += f"\n{done.forgotten:,} snapshots with the old weights were forgotten"
+        said += f"\n{done.forgotten:,} snapshots with the old weights were forgotten"
     if done.kept_states:
-        told += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
+        said += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
     if done.version is None:
-        told += "\nthe service has not kept the new state yet; older snapshots are still there: run this again later"
-    _tell(json, done, told)
+        said += "\nthe service has not kept the new state yet; older snapshots are still there: run this again later"
+    _say(json, done, said)
 
 
-def _tell(json: bool, document: Any, sentence: str) -> None:
+def _show_checked(checked: "Verified") -> None:
+    if checked.models:
+        made = table("model", "events folded", "snapshots", "computed again", "different", "from")
+        for model in checked.models:
+            counts = (model.folded, model.snapshots, model.checked, model.different)
+            made.add_row(model.name, *(f"{count:,}" for count in counts), model.begins)
+        print_table(made)
+    for problem in checked.problems[:MOST_PROBLEMS]:
+        err.print(f"wrong: {problem}", markup=False)
+    if len(checked.problems) > MOST_PROBLEMS:
+        err.print(f"… and {len(checked.problems) - MOST_PROBLEMS:,} more (--json has all)")
+    if not checked.problems:
+        out.print(f"{checked.events:,} events up to {checked.last_offset:,}: nothing is wrong")
+
+
+def _say(json: bool, document: Any, said: str) -> None:
     if json:
         print_json(document)
     else:
-        out.print(sentence, markup=False)
+        out.print(said, markup=False)
 
 
 def _counted(path: Path, counts: dict[str, int]) -> dict[str, Any]:
@@ -125,5 +190,5 @@ def _counted(path: Path, counts: dict[str, int]) -> dict[str, Any]:
 
 
 def _listed(counts: dict[str, int]) -> str:
-    told = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
-    return ", ".join(told) or "nothing"
+    named = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    return ", ".join(named) or "nothing"

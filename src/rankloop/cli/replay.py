@@ -2,65 +2,108 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rankloop.cli.terminal import err, out, print_json, print_table, table
-from rankloop.learners import from_settings
-from rankloop.logs.progress import progress_after_a_while
-from rankloop.logs.replay.estimating import Evaluation, Value
-from rankloop.logs.replay.picture import draw, require_drawable
-from rankloop.logs.replay.replaying import LIVE_NOW, Options, Replayed, replay
-from rankloop.offpolicy import Estimate
+import typer
+
+from rankloop.cli.app import Json, app
+from rankloop.cli.terminal import err, out, print_json, print_table, progress_after_a_while, table
+
+if TYPE_CHECKING:
+    from rankloop.logs.replay.estimating import Evaluation, Value
+    from rankloop.logs.replay.replaying import Replayed
+    from rankloop.offpolicy import Estimate
 
 MOST_WEIGHTS = 12
 
 
-def main(log: str, options: Options, *, json: bool, picture: Path | None) -> None:
-    """Replay, and say what came out."""
+@app.command()
+def replay(
+    log: Annotated[str, typer.Argument(help="A SQLite file, postgresql://…, or what rankloop log export wrote.")],
+    learner: Annotated[
+        str | None, typer.Option(help="Another method, such as PDGD; the model's own by default.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Whose log; needed if there are several.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.SETTING."),
+    ] = None,
+    begin: Annotated[
+        int | None, typer.Option("--from", help="Begin with the snapshot of this version; by default with nothing.")
+    ] = None,
+    evaluate: Annotated[float, typer.Option(help="Share of closed impressions, the newest, to estimate on.")] = 0.3,
+    at_most: Annotated[int, typer.Option(help="Evaluate so many of them, evenly spaced.")] = 10_000,
+    eta: Annotated[
+        float | None,
+        typer.Option(help="Rank k is examined with probability (1/k)^eta; by default as the model assumes."),
+    ] = None,
+    clip: Annotated[float, typer.Option(help="The largest weight in clipped estimates.")] = 10.0,
+    minimum_effective: Annotated[
+        float, typer.Option(help="Impressions' worth of evidence below which there is no estimate.")
+    ] = 100.0,
+    picture: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
+    json: Json = False,
+) -> None:
+    """Fold a log with other settings or another learner: what it would have learned, and what that would have earned.
+
+    Nobody is exposed to it. Example: [bold]rankloop replay shop.db --learner PDGD --set learning_rate=0.03[/bold].
+    """
+    from rankloop.logs.replay.picture import draw, require_drawable
+    from rankloop.logs.replay.replaying import Options, replay
+
+    options = Options(
+        model=model, learner=learner, changes=tuple(set_ or ()), begin=begin, evaluate=evaluate, at_most=at_most,
+        eta=eta, clip=clip, minimum_effective=minimum_effective,
+    )  # fmt: skip
     if picture is not None:
         require_drawable(picture)
-    with progress_after_a_while("replaying", shown=not json) as tell:
-        found = replay(log, options, tell)
+    with progress_after_a_while("replaying", shown=not json) as update:
+        replayed = replay(log, options, update)
     if picture is not None:
-        draw(found, picture)
+        draw(replayed, picture)
     if json:
-        print_json(found)
+        print_json(replayed)
         return
-    _tell_learned(found)
-    if found.evaluation is not None:
+    _show_learned(replayed)
+    if replayed.evaluation is not None:
         out.print()
-        _tell_evaluation(found, found.evaluation)
+        _show_evaluation(replayed, replayed.evaluation)
     if picture is not None:
         out.print(f"\n{picture}", markup=False)
 
 
-def _tell_learned(found: Replayed) -> None:
-    learner = from_settings(found.settings["learner"])
-    told = "the model's own settings" if found.own_settings else repr(learner)
-    out.print(f"{found.model}, replayed from {found.begins} with {told}", markup=False)
-    fates = ", ".join(f"{count:,} {fate}" for fate, count in sorted(found.fates.items(), key=lambda fate: -fate[1]))
-    out.print(f"of {found.closings:,} closed impressions: {fates or 'none in this part'}")
-    for what, count in found.passed_over.items():
+def _show_learned(replayed: "Replayed") -> None:
+    from rankloop.learners import from_settings
+
+    learner = from_settings(replayed.settings["learner"])
+    settings = "the model's own settings" if replayed.own_settings else repr(learner)
+    out.print(f"{replayed.model}, replayed from {replayed.begins} with {settings}", markup=False)
+    fates = ", ".join(f"{count:,} {fate}" for fate, count in sorted(replayed.fates.items(), key=lambda fate: -fate[1]))
+    out.print(f"of {replayed.closings:,} closed impressions: {fates or 'none in this part'}")
+    for what, count in replayed.passed_over.items():
         out.print(f"passed over, because it is about the live model's own state: {what.replace('_', ' ')}, {count:,} ×")
-    if found.same_bits:
+    if replayed.same_bits:
         out.print("the weights are those of the live model, in every bit")
     else:
-        angle = "" if found.cosine is None else f", cosine {found.cosine:.3f}"
-        out.print(f"distance to the live model's weights {found.distance:.4g}{angle}")
+        angle = "" if replayed.cosine is None else f", cosine {replayed.cosine:.3f}"
+        out.print(f"distance to the live model's weights {replayed.distance:.4g}{angle}")
     out.print()
     made = table("feature", "replayed", "live", "difference")
-    rows = zip(found.features, found.weights, found.live_weights, strict=True)
+    rows = zip(replayed.features, replayed.weights, replayed.live_weights, strict=True)
     for name, mine, theirs in sorted(rows, key=lambda row: -abs(row[1] - row[2]))[:MOST_WEIGHTS]:
         made.add_row(name, f"{mine:.4f}", f"{theirs:.4f}", f"{mine - theirs:+.4f}")
     print_table(made)
-    if len(found.features) > MOST_WEIGHTS:
-        out.print(f"… and {len(found.features) - MOST_WEIGHTS:,} features that differ less (--json has all)")
+    if len(replayed.features) > MOST_WEIGHTS:
+        out.print(f"… and {len(replayed.features) - MOST_WEIGHTS:,} features that differ less (--json has all)")
 
 
-def _tell_evaluation(found: Replayed, evaluation: Evaluation) -> None:
-    since = datetime.fromtimestamp((found.split_at or 0) / 1000, UTC).isoformat(" ", "seconds")
+def _show_evaluation(replayed: "Replayed", evaluation: "Evaluation") -> None:
+    from rankloop.logs.replay.replaying import LIVE_NOW
+
+    since = datetime.fromtimestamp((replayed.split_at or 0) / 1000, UTC).isoformat(" ", "seconds")
     out.print(
         f"clicks per page on {evaluation.impressions:,} impressions closed since {since}, after "
-        f"{found.learned_before_split:,} that the replay had learned from"
+        f"{replayed.learned_before_split:,} that the replay had learned from"
     )
     for why, count in evaluation.left_out.items():
         out.print(f"left out: {count:,}, {why}", markup=False)
@@ -75,7 +118,7 @@ def _tell_evaluation(found: Replayed, evaluation: Evaluation) -> None:
         err.print(f"refused: {value.policy}, {value.estimator}, {value.method}: {value.estimate.reason}", markup=False)
 
 
-def _print_values(title: str, values: list[Value]) -> None:
+def _print_values(title: str, values: "list[Value]") -> None:
     made = table(title, "estimator", "plain", "clipped", "self-normalised", "worth")
     made.columns[1].justify = "left"
     rows: dict[tuple[str, str], dict[str, Estimate]] = {}
@@ -87,9 +130,9 @@ def _print_values(title: str, values: list[Value]) -> None:
     print_table(made)
 
 
-def _cell(found: Estimate | None) -> str:
-    if found is None:
+def _cell(estimate: "Estimate | None") -> str:
+    if estimate is None:
         return ""
-    if found.value is None:
+    if estimate.value is None:
         return "refused"
-    return f"{found.value:.4f} ({found.low:.4f} to {found.high:.4f})"
+    return f"{estimate.value:.4f} ({estimate.low:.4f} to {estimate.high:.4f})"

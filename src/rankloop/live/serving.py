@@ -1,4 +1,4 @@
-"""`rankloop serve`: open the store, refuse what is not safe, and answer."""
+"""Serving: open the store, refuse what is not safe, and answer."""
 
 import errno
 import gc
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import uvicorn
 
-from rankloop.cli.terminal import err
 from rankloop.errors import SettingsError
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
@@ -35,8 +34,12 @@ def serve(
     learn: bool = True,
     limits: Limits | None = None,
     extend: Callable[[Application], None] = lambda application: None,
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the log at an address until the process is told to end; `extend` adds pages to what is served."""
+    """Serve the log at an address until the process is told to end.
+
+    `extend` adds pages to what is served; `say` hears where it listens.
+    """
     limits = limits or Limits()
     store = open_store(address, serving=True)
     keys = Keyring(store, limits.rate)
@@ -54,7 +57,7 @@ def serve(
         raise
     app = create_app(Service(store, limits=limits, learn=learn), keys)
     extend(app)
-    err.print(f"rankloop serves {store!r} on {url_of(listening, host)}")
+    say(f"rankloop serves {store!r} on {url_of(listening, host)}")
     _keep_pauses_short(app.service)
     config = uvicorn.Config(
         app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,

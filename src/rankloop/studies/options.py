@@ -1,6 +1,5 @@
 """Changing a study from the command line: other data, other settings, a smaller look. Each gives a new study."""
 
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from rankloop.data.layout import find_layout
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
+from rankloop.settings import parse_value
 from rankloop.studies.specification import Cell, Source, Study, source_of
 
 
@@ -79,7 +79,7 @@ def with_settings(study: Study, assignments: Iterable[str]) -> Study:
                 f"--set takes learner.SETTING=VALUE or METHOD.SETTING=VALUE, METHOD one of {', '.join(LEARNERS)}; "
                 f"got {assignment!r}"
             )
-        study = _with_setting(study, method, setting, _value(text))
+        study = _with_setting(study, method, setting, parse_value(text))
     return study
 
 
@@ -118,13 +118,6 @@ def _with_setting(study: Study, method: str, setting: str, value: Any) -> Study:
     if not touched:
         raise SettingsError(f"study {study.name}: no {method} in it has a setting {setting!r}")
     return msgspec.structs.replace(study, grids=tuple(grids))
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text  # a bare word is a string: no quotes needed on the command line
 
 
 def _scaled(every: int, before: int, after: int) -> int:

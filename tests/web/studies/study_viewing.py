@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from rankloop.cli import studies as command
+from rankloop.cli.run import run
 
 COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
 HOSTILE = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">{{ 7*7 }} & "q" \\'
@@ -36,7 +36,7 @@ def run_study(folder: Path, *, name="small", title="A small study", question="Do
     file = folder.parent / f"{folder.name[:10]}.toml"
     words = {"name": name, "title": title, "question": question, "label": label, "grid": grid}
     file.write_text(SMALL.format_map({key: Literal(value) for key, value in words.items()}), encoding="utf-8")
-    assert command.run(str(file), workers=1, folder=folder) == 0
+    run(str(file), workers=1, out=folder)
     file.unlink()
     return folder
 

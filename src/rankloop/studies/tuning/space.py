@@ -10,6 +10,7 @@ import numpy as np
 
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
+from rankloop.settings import parse_value
 
 LEARNING_RATES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 
@@ -89,11 +90,4 @@ def _values(text: str) -> list[Any]:
     try:
         return tomllib.loads(f"values = [{text}]")["values"]
     except tomllib.TOMLDecodeError:
-        return [_word(word.strip()) for word in text.split(",")]
-
-
-def _word(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+        return [parse_value(word.strip()) for word in text.split(",")]

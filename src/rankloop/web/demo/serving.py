@@ -1,51 +1,55 @@
-"""`rankloop demo`: a real service on a log of its own, the demo's pages beside it, and a browser that opens them."""
+"""A real service on a log of its own, with the demo's pages beside it."""
 
-import os
 import signal
 import socket
 import sys
 import tempfile
 import threading
 import time
-import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 
-from rankloop.cli.terminal import err, out, working
 from rankloop.errors import SettingsError
 from rankloop.live.http.app import Application
 from rankloop.live.serving import serve
-from rankloop.settings import require_seed
 from rankloop.web.dashboard import add_dashboard
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.pages import ADDRESS, add_demo
 
 HOST = "127.0.0.1"
-_PATIENCE = 120.0  # seconds until the first page must be there: a first start compiles
+PATIENCE = 120.0
+"""Seconds until the first page must be there: a first start compiles."""
 
 
-def run_demo(store: str | None, port: int, seed: int, *, browser: bool) -> None:
-    """Serve the demo until the process is told to end."""
-    seed = require_seed("demo", seed)
-    port = free_port(port)
+def run_demo(
+    engine: Engine,
+    store: str | None,
+    port: int,
+    seed: int,
+    *,
+    ready: Callable[[str, bool], None],
+    say: Callable[[str], None],
+) -> None:
+    """Serve the demo until the process is told to end.
+
+    `ready` hears its address once the first page is there, or that it does not come; `say` hears what the service says.
+    """
     url = f"http://{HOST}:{port}"
-    with working("reading the Python standard library (some seconds, the first time only)"):
-        engine = Engine()
 
     def extend(application: Application) -> None:
         if not application.keys.open:
             raise SettingsError(f"demo: the log at {store} has API keys, so it is somebody's service; give another")
         add_dashboard(application)
         add_demo(application.pages, engine, url, seed)
-        threading.Thread(target=_announce, args=(url + ADDRESS, browser), daemon=True).start()
+        threading.Thread(target=lambda: ready(url + ADDRESS, _answers(url + ADDRESS)), daemon=True).start()
 
     # However it is told to end, it ends in order, and its log goes with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with _log(store) as address, suppress(KeyboardInterrupt):
-        serve(address, host=HOST, port=port, extend=extend)
+        serve(address, host=HOST, port=port, extend=extend, say=say)
 
 
 @contextmanager
@@ -58,29 +62,16 @@ def _log(store: str | None) -> Iterator[str]:
         yield str(Path(folder) / "demo.db")
 
 
-def _announce(address: str, browser: bool) -> None:
-    """Tell where the demo is as soon as its first page is there."""
-    deadline = time.monotonic() + _PATIENCE
+def _answers(address: str) -> bool:
+    """Wait for the first page; False if it does not come."""
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
-            if httpx.get(address, timeout=_PATIENCE, trust_env=False).status_code == 200:
-                break
+            if httpx.get(address, timeout=PATIENCE, trust_env=False).status_code == 200:
+                return True
         except httpx.TransportError:
             time.sleep(0.05)
-    else:
-        err.print(f"rankloop: the first page did not come within {_PATIENCE:g} s; try {address} yourself")
-        return
-    out.print(f"The demo is at {address} (Ctrl-C ends it)")
-    sys.stdout.flush()
-    if browser and has_display():
-        webbrowser.open(address)
-
-
-def has_display() -> bool:
-    """Whether a browser could be seen: without a display one in the terminal would open, in the way."""
-    if sys.platform in ("darwin", "win32"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return False
 
 
 def free_port(port: int) -> int:

@@ -1,23 +1,21 @@
-"""What `rankloop simulate-traffic` does: load the collection, play, and show the curves."""
+"""`rankloop simulate-traffic`: simulated people at a service's door, and the curves of what it learned."""
 
-import tomllib
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from matplotlib import style
-from matplotlib.figure import Figure
+import typer
 
-from rankloop import users
+from rankloop.cli.app import Data, Json, Scale, User, app
 from rankloop.cli.terminal import err, out, print_json, print_table, progress_in_steps, table, working
-from rankloop.client import Client, ServiceError
-from rankloop.data import Collection, load
 from rankloop.errors import DataError, SettingsError
-from rankloop.learners import from_settings
-from rankloop.live.traffic import Traffic, ensure_model, play
-from rankloop.run import Run
-from rankloop.settings import require_choice
+
+if TYPE_CHECKING:
+    from rankloop.client import Client
+    from rankloop.data import Collection
+    from rankloop.live.traffic import Traffic
+    from rankloop.run import Run
 
 TIMEOUT = 30.0
 """Seconds; a page of a simulated visitor may wait longer than that of a real one."""
@@ -26,29 +24,46 @@ ROWS = 20
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def main(
-    *,
-    data: str,
-    scale: float,
-    fold: int | None,
-    user: str,
-    url: str,
-    key: str | None,
-    model: str,
-    learner: str | None,
-    settings: Sequence[str],
-    page_size: int | None,
-    impressions: int,
-    seed: int,
-    batch: int,
-    visitors: int,
-    evaluate_every: int,
-    picture: Path | None,
-    json: bool,
+@app.command("simulate-traffic")
+def simulate_traffic(
+    data: Data = "tiny",
+    scale: Scale = 1.0,
+    fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
+    user: User = "noisy",
+    url: Annotated[str, typer.Option(help="Where the service listens.")] = "http://127.0.0.1:8080",
+    key: Annotated[
+        str | None,
+        typer.Option(envvar="RANKLOOP_API_KEY", help="An API key that may rank, click and admin, if one is needed."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="The model to teach; made if it is not there.")] = "simulated",
+    learner: Annotated[str | None, typer.Option(help="Of a new model: ROLTR (default), PDGD, …")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE of the learner.")] = None,
+    page_size: Annotated[int | None, typer.Option(min=1, help="Of a new model; 10 by default.")] = None,
+    impressions: Annotated[int, typer.Option(min=1, help="Pages shown.")] = 1_000,
+    seed: Annotated[int, typer.Option(help="Of queries and clicks, and of a new model.")] = 1,
+    batch: Annotated[
+        int, typer.Option(min=1, help="Pages shown before their clicks are reported; 1: learn from each at once.")
+    ] = 1,
+    visitors: Annotated[int, typer.Option(min=0, help="Different people, in turn; 0: nobody says who they are.")] = 0,
+    evaluate_every: Annotated[
+        int, typer.Option(min=0, help="Impressions between two measurements on the test split; 0: none.")
+    ] = 100,
+    picture: Annotated[Path | None, typer.Option(help="Draw the curves: a .png, .svg or .pdf file.")] = None,
+    json: Json = False,
 ) -> None:
-    """`rankloop simulate-traffic`: play, and print the table or JSON."""
+    """Play a collection and simulated people against a running service, over HTTP.
+
+    With a new model and the same seed this is [bold]rankloop.simulate[/bold], bit for bit. Start a service with
+    [bold]rankloop serve[/bold] first.
+    """
+    from rankloop import users
+    from rankloop.client import Client
+    from rankloop.data import load
+    from rankloop.live.traffic import ensure_model, play
+    from rankloop.settings import require_choice
+
     require_choice("traffic", "user", user, users.ATTRACTIONS)
-    method = chosen_learner(learner, settings)
+    method = _chosen_learner(learner, set_ or ())
     if picture is not None and (picture.suffix not in PICTURES or not picture.parent.is_dir()):
         raise SettingsError(f"--picture takes a {', '.join(PICTURES)} file in a folder that exists; got {picture}")
     with Client(url, key, timeout=TIMEOUT) as client:
@@ -57,34 +72,39 @@ def main(
             collection = load(data, fold=fold, scale=scale)
         described, new = ensure_model(client, model, collection, method, seed=seed, page_size=page_size)
         err.print(_introduction(described, new, collection, user), markup=False)
-        with progress_in_steps(f"{impressions:,} impressions", impressions) as tell:
+        with progress_in_steps(f"{impressions:,} impressions", impressions) as advance:
             traffic = play(
                 client, model, users.by_name(user, collection.grades), collection, impressions, seed,
                 evaluate_every=evaluate_every, batch=batch, visitors=visitors,
-                progress=lambda _, online, offline: tell(_standing(online, offline)),
+                progress=lambda _, online, offline: advance(_standing(online, offline)),
             )  # fmt: skip
     if picture is not None:
-        draw(traffic.run, picture)
+        _draw(traffic.run, picture)
     if json:
-        print_json(document(traffic, url))
+        print_json(_document(traffic, url))
     else:
         _show(traffic)
 
 
-def _require_service(client: Client, url: str) -> None:
+def _require_service(client: "Client", url: str) -> None:
     """Before a large collection is made or opened: is the service there, and are we let in?"""
+    from rankloop.client import ServiceError
+
     try:
         client.models()
     except ServiceError as error:
         raise ServiceError(f"no service to play with at {url}: {error}. Start one with: rankloop serve") from None
 
 
-def chosen_learner(name: str | None, assignments: Sequence[str]) -> Any:
+def _chosen_learner(name: str | None, assignments: Sequence[str]) -> Any:
     """The method that the command line describes; None if it says nothing.
 
-    >>> chosen_learner("ROLTR", ["reward=ips+", "discount=0.5"])
+    >>> _chosen_learner("ROLTR", ["reward=ips+", "discount=0.5"])
     ROLTR(reward='ips+', discount=0.5)
     """
+    from rankloop.learners import from_settings
+    from rankloop.settings import parse_value
+
     if name is None and not assignments:
         return None
     settings: dict[str, Any] = {"learner": name or "ROLTR"}
@@ -92,19 +112,11 @@ def chosen_learner(name: str | None, assignments: Sequence[str]) -> Any:
         setting, equals, text = assignment.partition("=")
         if not equals:
             raise SettingsError(f"--set takes SETTING=VALUE, such as learning_rate=0.01; got {assignment!r}")
-        settings[setting.strip()] = _value(text)
+        settings[setting.strip()] = parse_value(text)
     return from_settings(settings)
 
 
-def _value(text: str) -> Any:
-    """A number, a list, a table, … as TOML writes it; anything else is a word."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _introduction(described: dict[str, Any], new: bool, data: Collection, user: str) -> str:
+def _introduction(described: dict[str, Any], new: bool, data: "Collection", user: str) -> str:
     who = f"{user} clicks on {data.name}"
     if new:
         return f"new model {described['name']!r}, {described['learner']['learner']}: {who}"
@@ -115,11 +127,11 @@ def _introduction(described: dict[str, Any], new: bool, data: Collection, user: 
 
 
 def _standing(online: float, offline: float) -> str:
-    measured = "" if np.isnan(offline) else f", on the test split {offline:.4f}"
+    measured = "" if math.isnan(offline) else f", on the test split {offline:.4f}"
     return f"nDCG@10 of the pages {online:.4f}{measured}"
 
 
-def document(traffic: Traffic, url: str) -> dict[str, Any]:
+def _document(traffic: "Traffic", url: str) -> dict[str, Any]:
     """Everything that the table shows, and the settings and weights behind it, as plain values."""
     run = traffic.run
     return {
@@ -140,7 +152,7 @@ def document(traffic: Traffic, url: str) -> dict[str, Any]:
     }
 
 
-def _rows(run: Run) -> list[tuple[int, float | None, float | None, float | None]]:
+def _rows(run: "Run") -> list[tuple[int, float | None, float | None, float | None]]:
     """(impressions, mean nDCG and clicks of the pages since the row before, nDCG on the test split)."""
     points: list[tuple[int, float | None]] = [(int(at), float(value)) for at, value in run.offline_curve]
     rows: list[tuple[int, float | None, float | None, float | None]] = []
@@ -154,7 +166,7 @@ def _rows(run: Run) -> list[tuple[int, float | None, float | None, float | None]
     return rows
 
 
-def _show(traffic: Traffic) -> None:
+def _show(traffic: "Traffic") -> None:
     run = traffic.run
     made = table("impressions", "nDCG@10 of the pages", "clicks a page", "nDCG@10 on the test split")
     rows = _rows(run)
@@ -172,8 +184,11 @@ def _show(traffic: Traffic) -> None:
         out.print(f"The service did not take {traffic.undelivered:,} reports of clicks.")
 
 
-def draw(run: Run, path: Path) -> Path:
+def _draw(run: "Run", path: Path) -> None:
     """The pages' nDCG and that on the test split, over impressions."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     with style.context("default", after_reset=True):
         drawing = Figure(figsize=(7, 4), layout="constrained")
         axis = drawing.add_subplot()
@@ -193,4 +208,3 @@ def draw(run: Run, path: Path) -> Path:
             drawing.savefig(path, dpi=160)
         except OSError as error:
             raise DataError(f"cannot write {path}: {error.strerror or error}") from None
-    return path

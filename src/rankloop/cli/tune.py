@@ -1,50 +1,62 @@
-"""What `rankloop tune` does: search, print, and write the study file."""
+"""`rankloop tune`: search, print, and write the study file."""
 
 import math
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import msgspec
+import typer
 from rich.text import Text
 
-from rankloop import users
+from rankloop.cli.app import Json, User, Workers, app
 from rankloop.cli.terminal import out as stdout
 from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
-from rankloop.files import write_text
-from rankloop.learners import from_settings, to_settings
-from rankloop.run import this_machine
-from rankloop.settings import require_choice, require_whole_number
-from rankloop.studies.specification import source_of
-from rankloop.studies.statistics import compare
-from rankloop.studies.tuning.search import OBJECTIVES, Objective, TuningResult, opened, tune
-from rankloop.studies.tuning.space import learners_of, parse_search, search_space
-from rankloop.studies.tuning.study import as_study, shown
+
+if TYPE_CHECKING:
+    from rankloop.studies.tuning.search import TuningResult
 
 
-def main(
-    learner: str,
-    *,
-    data: str = "mslr-like",
-    scale: float | None = None,
-    fold: int | None = None,
-    user: str = "noisy",
-    search: Sequence[str] = (),
-    objective: Objective = "online",
-    impressions: int = 10_000,
-    repeats: int = 5,
-    seed: int = 1,
-    workers: int | None = None,
-    out: Path | None = None,
-    json: bool = False,
+@app.command()
+def tune(
+    learner: Annotated[str, typer.Argument(help="The method to tune, such as ROLTR.")],
+    data: Annotated[
+        str, typer.Option(help="A synthetic world, a name or a path; its validation split is used.")
+    ] = "mslr-like",
+    scale: Annotated[float | None, typer.Option(help="Size of a synthetic world; 1 is that of the real one.")] = None,
+    fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
+    user: User = "noisy",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="SETTING=VALUE,VALUE,…; learning rates by default.")
+    ] = None,
+    objective: Annotated[str, typer.Option(help="online, offline, or speed (the mean of the curve).")] = "online",
+    impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
+    repeats: Annotated[int, typer.Option(help="Runs per candidate, with different seeds.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
+    workers: Workers = None,
+    out: Annotated[Path | None, typer.Option(help="Write the study that runs the choice on the test split.")] = None,
+    json: Json = False,
 ) -> None:
-    """`rankloop tune`: search, print the table (or JSON), and write the study file of the best settings."""
+    """Search settings on the validation split, the way the paper chose its learning rates.
+
+    Example: [bold]rankloop tune ROLTR --set learning_rate=0.003,0.01,0.03 --out tuned.toml[/bold].
+    """
+    import msgspec
+
+    from rankloop import users
+    from rankloop.files import write_text
+    from rankloop.learners import from_settings
+    from rankloop.settings import require_choice, require_whole_number
+    from rankloop.studies.specification import source_of
+    from rankloop.studies.tuning import search
+    from rankloop.studies.tuning.space import learners_of, parse_search, search_space
+    from rankloop.studies.tuning.study import as_study
+
+    require_choice("tune", "objective", objective, search.OBJECTIVES)
     require_choice("tune", "user", user, users.ATTRACTIONS)
     method = from_settings({"learner": learner})
-    space = search_space(method, parse_search(search))
+    space = search_space(method, parse_search(set_ or ()))
     place = source_of(data, "tune")
     changes = {"scale": scale, "folds": None if fold is None else (fold,)}
     place = msgspec.structs.replace(place, **{name: value for name, value in changes.items() if value is not None})
@@ -54,22 +66,28 @@ def main(
     require_whole_number("tune", "impressions", impressions, at_least=1)
     total = len(learners_of(method, space)) * require_whole_number("tune", "repeats", repeats, at_least=1)
     with working(f"preparing {place.name}"):
-        opened(place, 0)
-    with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as tell:
-        result = tune(
+        search.opened(place, 0)
+    with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as advance:
+        result = search.tune(
             method, user, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
-            objective=objective, workers=workers, progress=tell,
+            objective=cast(search.Objective, objective), workers=workers, progress=advance,
         )  # fmt: skip
     if out is not None:
         write_text(out, [as_study(result)])
     if json:
-        print_json(document(result) | {"seconds": round(time.perf_counter() - began, 3), "study": out and str(out)})
+        print_json(_document(result) | {"seconds": round(time.perf_counter() - began, 3), "study": out and str(out)})
     else:
         _show(result, out)
 
 
-def document(result: TuningResult) -> dict[str, Any]:
+def _document(result: "TuningResult") -> dict[str, Any]:
     """Everything that the table shows, as plain values."""
+    import msgspec
+
+    from rankloop.learners import to_settings
+    from rankloop.run import this_machine
+    from rankloop.studies.statistics import compare
+
     best = result.best
     return {
         "objective": result.objective,
@@ -83,9 +101,7 @@ def document(result: TuningResult) -> dict[str, Any]:
                 "settings": candidate.chosen,
                 **candidate.interval._asdict(),
                 "runs": candidate.values,
-                "paired_p": None
-                if candidate is result.best
-                else compare(candidate.values, result.best.values).paired_p,
+                "paired_p": None if candidate is best else compare(candidate.values, best.values).paired_p,
             }
             for candidate in result.candidates
         ],
@@ -95,7 +111,11 @@ def document(result: TuningResult) -> dict[str, Any]:
     }
 
 
-def _show(result: TuningResult, out: Path | None) -> None:
+def _show(result: "TuningResult", out: Path | None) -> None:
+    from rankloop.studies.statistics import compare
+    from rankloop.studies.tuning.search import OBJECTIVES
+    from rankloop.studies.tuning.study import shown
+
     best = result.best
     made = table(best.learner.name, f"{result.objective} nDCG@10", "p against the best")
     for candidate in result.candidates:

@@ -1,0 +1,36 @@
+"""`rankloop bench`: speed and memory on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.app import Json, app
+from rankloop.cli.terminal import out as stdout
+from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table
+
+
+@app.command()
+def bench(
+    quick: Annotated[bool, typer.Option(help="A small working set, for a first look.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure speed and memory as ratios in one run: against reading memory, NumPy and scikit-learn."""
+    from rankloop import benchmark
+
+    if out is not None:
+        out.open("a").close()  # better to fail now than after all the measuring
+    with progress_in_steps("measuring", len(benchmark.PARTS)) as advance:
+        results = benchmark.run(quick=quick, progress=advance)
+    if out is not None:
+        out.write_text(benchmark.as_markdown(results))
+    if json:
+        print_json(results)
+        return
+    for section in results.sections:
+        made = table(*section.columns, title=section.title)
+        for row in section.rows:
+            made.add_row(*row)
+        print_table(made)
+        stdout.print()

@@ -1,0 +1,99 @@
+"""`rankloop export`: a ranker, its run file, or the qrels that judge it. `-` writes to standard output."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rankloop.cli.app import Data, Fold, Scale, group
+from rankloop.cli.terminal import err
+from rankloop.errors import DataError
+
+if TYPE_CHECKING:
+    from rankloop.data import Split
+
+STDOUT = "-"
+Out = Annotated[str, typer.Option(help="The file to write; - is standard output.")]
+SplitName = Annotated[str, typer.Option(help="train, vali or test.")]
+
+commands = group("export", "Rankers, rankings and grades for other tools.")
+
+
+@commands.command()
+def ranker(
+    source: Annotated[Path, typer.Argument(help="A saved run, a record, or a results folder.")],
+    out: Out = STDOUT,
+    grid: Annotated[str | None, typer.Option(help="In a results folder: this grid.")] = None,
+    collection: Annotated[str | None, typer.Option(help="In a results folder: this collection.")] = None,
+    user: Annotated[str | None, typer.Option(help="In a results folder: this user.")] = None,
+    label: Annotated[str | None, typer.Option(help="In a results folder: this label.")] = None,
+    seed: Annotated[int | None, typer.Option(help="In a results folder: this seed.")] = None,
+) -> None:
+    """A learned ranker as JSON: weights, features, and how it was learned."""
+    from rankloop.interchange.rankers import ranker_text, read_ranker
+
+    if source.is_dir():
+        from rankloop.interchange.records import ranker_of_study
+
+        learned = ranker_of_study(source, grid=grid, collection=collection, user=user, label=label, seed=seed)
+    else:
+        learned = read_ranker(source)
+    learner = learned.settings.get("learner")
+    method = learner["learner"] if isinstance(learner, dict) and "learner" in learner else "linear ranker"
+    _write(out, [ranker_text(learned)], f"{method}, {len(learned.weights)} weights")
+
+
+@commands.command()
+def run(
+    ranker: Annotated[Path, typer.Argument(help="A ranker as JSON.")],
+    data: Data,
+    fold: Fold = None,
+    scale: Scale = 1.0,
+    split: SplitName = "test",
+    out: Out = STDOUT,
+    tag: Annotated[str, typer.Option(help="The name of the run in the file.")] = "rankloop",
+    depth: Annotated[int | None, typer.Option(help="Only so many documents per query.")] = None,
+) -> None:
+    """A TREC run: the ranker's ranking of a split, for trec_eval or ir-measures."""
+    from rankloop.interchange.trec import run_lines
+
+    queries = _split(data, fold, scale, split)
+    _write(out, run_lines(ranker, queries, tag=tag, depth=depth), f"{queries.queries:,} queries ranked")
+
+
+@commands.command()
+def qrels(
+    data: Data,
+    fold: Fold = None,
+    scale: Scale = 1.0,
+    split: SplitName = "test",
+    out: Out = STDOUT,
+    exponential: Annotated[bool, typer.Option(help="Write 2^grade − 1 instead of the grade.")] = False,
+) -> None:
+    """TREC qrels: the grades of a split."""
+    from rankloop.interchange.trec import qrels_lines
+
+    queries = _split(data, fold, scale, split)
+    _write(out, qrels_lines(queries, exponential=exponential), f"{len(queries.grades):,} judgements")
+
+
+def _split(data: str, fold: int | None, scale: float, name: str) -> "Split":
+    from rankloop.data import load
+    from rankloop.settings import require_choice
+
+    collection = load(data, fold=fold, scale=scale)
+    require_choice("export", "split", name, ("train", "vali", "test"))
+    if name not in collection.splits:
+        raise DataError(f"{collection.name} has no {name} split; there are {', '.join(collection.splits)}")
+    return collection.splits[name]
+
+
+def _write(out: str, pieces: Iterable[str], what: str) -> None:
+    if out == STDOUT:
+        sys.stdout.writelines(pieces)
+        return
+    from rankloop.files import write_text
+
+    err.print(f"{write_text(out, pieces)}: {what}", markup=False)

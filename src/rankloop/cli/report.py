@@ -1,0 +1,46 @@
+"""`rankloop report`: write a report anew, or show reports as pages."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.app import app
+from rankloop.cli.terminal import err, open_browser
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path, typer.Argument(help="A results folder, such as results/quick; with --serve also one that holds several.")
+    ],
+    serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
+    host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
+    browser: Annotated[bool, typer.Option(help="With --serve: open the pages in a browser.")] = True,
+) -> None:
+    """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.
+
+    [bold]rankloop report results --serve[/bold] shows every study below results, also one that is still running.
+    """
+    from rankloop.studies.records import read_results
+    from rankloop.studies.report import write
+
+    if serve:
+        _serve(folder, host, port, browser)
+    else:
+        typer.echo(str(write(read_results(folder), folder)))
+
+
+def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
+    from rankloop.web.studies import find_studies, serve_studies
+
+    def ready(address: str) -> None:
+        number = len(find_studies(folder))
+        studies = f"{number} {'study' if number == 1 else 'studies'} of {folder}"
+        what = studies if number else f"{folder}, which has no studies yet,"
+        err.print(f"rankloop shows {what} on {address}   (Ctrl-C ends)", markup=False)
+        if browser:
+            open_browser(address)  # the system queues the request until the server answers
+
+    serve_studies(folder, host=host, port=port, ready=ready)

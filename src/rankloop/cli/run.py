@@ -1,0 +1,154 @@
+"""`rankloop run`: plan, run with a display, and print what came out."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from rankloop.cli.app import Json, Workers, app
+from rankloop.cli.terminal import err, progress_in_steps, working
+from rankloop.cli.terminal import out as stdout
+from rankloop.display import duration
+
+if TYPE_CHECKING:
+    from rankloop.engines import Engine
+    from rankloop.learners import Learner
+    from rankloop.studies.runner import Plan
+    from rankloop.studies.runner import Progress as Standing
+
+_BYTES_PER_RECORD = 20_000
+
+
+@app.command()
+def run(
+    study: Annotated[str, typer.Argument(help="A study by name (rankloop study list), or a .toml file.")] = "quick",
+    data: Annotated[
+        list[str] | None,
+        typer.Option(help="ID=PATH: the real collection for its stand-in. NAME or PATH: this one for all."),
+    ] = None,
+    scale: Annotated[float | None, typer.Option(help="Size of synthetic worlds; 1 is that of the real ones.")] = None,
+    fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
+    impressions: Annotated[int | None, typer.Option(help="Pages shown per run.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Runs per cell, with different seeds.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the first repeat; the others count on.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="learner.SETTING=VALUE, or METHOD.SETTING=VALUE.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this method, label, user, collection or grid; may be repeated.")
+    ] = None,
+    workers: Workers = None,
+    on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
+    out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a study: learners meet simulated users, and a table, pictures and a report say what they learned.
+
+    Without a name: six methods start knowing nothing, show 10,000 result pages each to people with position bias, and
+    learn from their clicks. [bold]rq1[/bold] … [bold]rq5[/bold] are the paper's research questions, [bold]paper[/bold]
+    all of them. What is finished is kept: the same command goes on where it was stopped.
+
+    Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
+    """
+    from rankloop.cli.results import show_results
+    from rankloop.engines import engine
+    from rankloop.settings import require_whole_number
+    from rankloop.studies import options, report
+    from rankloop.studies.runner import make_plan, run_plan
+    from rankloop.studies.specification import cells, load_study
+
+    workers = os.cpu_count() or 1 if workers is None else require_whole_number("run", "workers", workers, at_least=1)
+    declared = options.with_data(load_study(study), data or ())
+    declared = options.with_fold(options.with_scale(declared, scale), fold)
+    declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
+    declared = options.with_settings(declared, set_ or ())
+    chosen = options.only(cells(declared), only or ())
+    folder = Path("results") / declared.name if out is None else out
+    with working(f"opening {declared.name}'s collections"):
+        plan = make_plan(declared, chosen, folder)
+    with engine(on, workers) as place:
+        _show_plan(plan, place.slots)
+        _compile([cell.learner for cell, _ in plan.missing], place)
+        with _study_progress(len(plan.missing)) as show:
+            outcome = run_plan(plan, place, show)
+    show_results(outcome.results, json)
+    page = report.write(outcome.results, folder)
+    if not json:
+        stdout.print(f"\n{page}   {folder}/figures/   {folder}/results.parquet   ({duration(outcome.seconds)})")
+    for what, cause in outcome.failures:
+        err.print(f"failed: {what}: {cause}")
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _show_plan(plan: "Plan", workers: int) -> None:
+    err.print(
+        f"study {plan.study.name}: {plan.runs} runs, {plan.runs - len(plan.missing)} done, {len(plan.missing)} to do: "
+        f"{plan.impressions:,} impressions, about {duration(plan.seconds / workers)} on {workers} processes, "
+        f"{len(plan.missing) * _BYTES_PER_RECORD / 1e6:.1f} MB in {plan.folder}"
+    )
+
+
+def _compile(learners: "list[Learner]", place: "Engine") -> None:
+    """Compile the loop of each method once, in parallel, before the runs need it."""
+    from rankloop.kernels.compiler import cache_folder
+
+    methods = {learner.name: learner for learner in learners}
+    fresh = {name: learner for name, learner in methods.items() if not (cache_folder() / f"{name}.compiled").exists()}
+    if not fresh:
+        return
+    with progress_in_steps("compiling, once", len(fresh)) as advance:
+        futures = {name: place.submit(_compile_one, learner) for name, learner in fresh.items()}
+        for name, future in futures.items():
+            future.result()
+            (cache_folder() / f"{name}.compiled").touch()
+            advance(name)
+
+
+def _compile_one(learner: "Learner") -> None:
+    from rankloop import load, simulate, users
+
+    simulate(learner, users.noisy(), load("tiny"), impressions=1, seed=1)
+
+
+@contextmanager
+def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
+    """What is running, done, failed and left, impressions a second and the time to go; plain lines when piped."""
+    if not err.is_terminal:
+        yield _plain_study_progress(total)
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("starting", total=total)
+
+        def show(now: "Standing") -> None:
+            running = "; ".join(now.running)
+            standing = f"{_standing(now)}   [dim]{running}[/dim]" if running else _standing(now)
+            progress.update(task, completed=now.done + now.failed, description=standing)
+
+        yield show
+
+
+def _plain_study_progress(total: int) -> "Callable[[Standing], None]":
+    shown = 0
+
+    def show(now: "Standing") -> None:
+        nonlocal shown
+        tenth = (now.done + now.failed) * 10 // max(1, total)
+        if tenth > shown:
+            shown = tenth
+            err.print(f"{now.done + now.failed} of {total} runs, {_standing(now)}")
+
+    return show
+
+
+def _standing(now: "Standing") -> str:
+    left = now.total - now.done - now.failed
+    rate = now.impressions / now.seconds if now.seconds > 0 else 0.0
+    to_go = f", {duration(now.seconds * (1 / now.share - 1))} to go" if now.share > 0 and left else ""
+    failed = f", {now.failed} failed" if now.failed else ""
+    return f"{left} left{failed}, {rate:,.0f} impressions/s{to_go}"

@@ -1,0 +1,29 @@
+"""`rankloop serve`: the service, with the dashboard beside it."""
+
+from typing import Annotated
+
+import typer
+
+from rankloop.cli.app import STORE, app
+from rankloop.cli.terminal import err
+
+
+@app.command()
+def serve(
+    store: Annotated[str, typer.Argument(help="The log: a SQLite file (made if new), or postgresql://…")] = STORE,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; other machines only if there are API keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
+    learn: Annotated[bool, typer.Option(help="Learn here; --no-learn only ranks and logs.")] = True,
+    max_candidates: Annotated[int, typer.Option(min=1, help="In one rank request.")] = 5_000,
+    max_body: Annotated[int, typer.Option(min=1024, help="Bytes in one request.")] = 16 << 20,
+    rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each key.")] = 10_000.0,
+) -> None:
+    """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
+    from rankloop.live.requests import Limits
+    from rankloop.live.serving import serve
+    from rankloop.web.dashboard import add_dashboard
+
+    limits = Limits(candidates=max_candidates, body_bytes=max_body, rate=rate)
+    serve(store, host=host, port=port, learn=learn, limits=limits, extend=add_dashboard, say=err.print)
