@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,19 +43,23 @@ def markdown(mutants: list[Mutant], verdicts: Verdicts) -> str:
     caught = [mutant for mutant in judged if verdicts[mutant.name]["caught"]]
     beyond = [mutant for mutant in caught if verdicts[mutant.name]["by"] != "related tests"]
     commits = sorted({(verdicts[mutant.name]["date"], verdicts[mutant.name]["commit"]) for mutant in judged})
+    untried = sum(verdicts[mutant.name]["by"] == "related tests" for mutant in judged if mutant not in caught)
+    only = f" {untried} of the survivors met the nearest tests alone, not yet the whole suite." if untried else ""
     lines = [
         "# Wrong on purpose",
         "",
-        "Written by `make mutate`. Each mutant is one small mistake in a copy of the sources, such as a reviewer might "
-        "overlook:",
-        "a sign, a bound, a forgotten check. The tests nearest to it run first, then the whole suite. A mutant that no "
-        "test",
-        "notices has survived, and says which fact about the code is not tested. The list is",
-        "[tests/mutants/mutants.toml](../tests/mutants/mutants.toml), the raw verdicts are",
-        "[results/mutation.json](results/mutation.json).",
+        _paragraph(
+            "Written by `make mutate`. A mutant is one small mistake in a copy of the sources, such as a reviewer may "
+            "overlook: a sign, a bound, a forgotten check. The tests nearest to it run first and, if they notice "
+            "nothing, the whole suite. A mutant that no test notices has survived, and shows what no test states. "
+            "The list is `tests/mutants/mutants.toml`; every verdict, with the test that failed first, is in "
+            "[results/mutation.json](results/mutation.json)."
+        ),
         "",
-        f"**{len(caught)} of {len(judged)} were caught**, {len(caught) - len(beyond)} of them by the tests nearest to "
-        f"them. {_judged_at(commits)}",
+        _paragraph(
+            f"**{len(caught)} of {len(judged)} were caught**, {len(caught) - len(beyond)} of them by the tests nearest "
+            f"to them.{only} {_judged_at(commits)}"
+        ),
         "",
         "| room | mutants | caught | survived |",
         "|---|--:|--:|--:|",
@@ -69,6 +74,10 @@ def markdown(mutants: list[Mutant], verdicts: Verdicts) -> str:
     if unjudged := [mutant for mutant in mutants if mutant.name not in verdicts and not mutant.equivalent]:
         lines += ["", f"Not judged yet: {', '.join(f'`{mutant.name}`' for mutant in unjudged)}."]
     return "\n".join(lines) + "\n"
+
+
+def _paragraph(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _judged_at(commits: list[tuple[str, str]]) -> str:

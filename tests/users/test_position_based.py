@@ -7,6 +7,7 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.learners import ROLTR
+from rankloop.loop import draw_query
 from rankloop.propensities import Known, PowerLaw
 from rankloop.simulation import simulate
 from rankloop.users import PositionBased, by_name, navigational, near_random, noisy, perfect
@@ -153,3 +154,12 @@ def test_examination_may_be_a_curve_or_a_list():
 def test_an_impossible_eta_is_refused(eta):
     with pytest.raises(SettingsError, match="eta must be a number, at least 0; got"):
         noisy(eta=eta)
+
+
+def test_what_is_clicked_does_not_depend_on_which_query_was_drawn():
+    """Each purpose has a stream of its own: with one for both, the draw of the query would decide the first click."""
+    user = PositionBased([0.5], examination=[1.0])
+    clicks = clicks_on(user, [0], 4000, seed=3)[:, 0]
+    queries = [int(draw_query(np.uint64(3), i, 2)) for i in range(4000)]
+    together = Counter(zip(queries, clicks.tolist(), strict=True))
+    assert agrees(together, {(query, click): 0.25 for query in (0, 1) for click in (0.0, 1.0)})
