@@ -16,6 +16,7 @@ from website import commands as commands_page
 
 import rankloop
 from rankloop import client
+from rankloop.learners import LEARNERS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -178,6 +179,19 @@ def test_the_reference_has_everything_that_is_public():
     names = {f"rankloop.{name}" for name in rankloop.__all__} | {f"rankloop.client.{name}" for name in client.__all__}
     absent = {name for name in names if not re.search(rf"::: {re.escape(name)}\b", described)}
     assert not absent, f"no page below docs/api describes {sorted(absent)}"
+
+
+@pytest.mark.parametrize("name", sorted(LEARNERS))
+def test_the_table_of_learners_has_every_setting_and_its_default(name):
+    table = (ROOT / "docs" / "reference.md").read_text()
+    [row] = re.findall(rf"^\| `rl\.{name}` \| (\w+) \| (.*) \|$", table, flags=re.MULTILINE)
+    settings = LEARNERS[name]()
+    assert row[0] == settings.learns_from
+    shown = dict(re.findall(r"`(\w+)=([^`]*)`", row[1]))
+    written = {field: getattr(settings, field) for field in settings.__struct_fields__}
+    assert list(shown) == list(written)
+    known = {"power_law": rankloop.propensities.power_law, "Linear": rankloop.Linear}
+    assert {field: eval(text, known) for field, text in shown.items()} == written
 
 
 def links(page):

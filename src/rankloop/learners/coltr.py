@@ -50,7 +50,9 @@ class COLTR(Learner, frozen=True):
         delta: how far from the current weights they lie.
         temperature: of the policy that draws the page.
         variance_weight: of √(Var/m) in a candidate's score.
-        learning_rate, decay, floor: α, multiplied by `decay` after each update, down to `floor`.
+        learning_rate: α.
+        decay: α is multiplied by this after each update.
+        floor: α does not fall below this.
         initial: `zeros`, `direction` or `truncated-normal`.
     """
 

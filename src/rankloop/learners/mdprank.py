@@ -47,7 +47,8 @@ class MDPRank(Learner, frozen=True):
         discount: γ; by default the variant's own.
         learning_rate: α, as ROLTR's.
         temperature: T of the policy softmax(s/T).
-        decay, floor: α is multiplied by `decay` after each update, down to `floor`.
+        decay: α is multiplied by this after each update.
+        floor: α does not fall below this.
         initial: `zeros`, `direction` or `truncated-normal`.
         ranker: what turns features into scores.
 

@@ -42,8 +42,9 @@ class PDGD(Learner, frozen=True):
 
     Attributes:
         learning_rate: α.
-        decay, floor: α is multiplied by `decay` after each update, down to `floor`. The PDGD author's framework
-            uses 0.9999977 (`rankloop.learners.pdgd.AUTHORS_DECAY`); the paper's comparison none.
+        decay: α is multiplied by this after each update. The PDGD author's framework uses 0.9999977
+            (`rankloop.learners.pdgd.AUTHORS_DECAY`); the paper's comparison uses none.
+        floor: α does not fall below this.
         initial: `zeros`, `direction` or `truncated-normal`.
         ranker: what turns features into scores.
 

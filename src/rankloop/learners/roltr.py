@@ -43,7 +43,8 @@ class ROLTR(Learner, frozen=True):
         learning_rate: α (0.01 for MSLR and Istella, 0.005 for Yahoo! in the paper).
         propensities: the assumed probability that each rank is examined.
         temperature: T of the policy softmax(s/T).
-        decay, floor: α is multiplied by `decay` after each update, down to `floor`.
+        decay: α is multiplied by this after each update.
+        floor: α does not fall below this.
         clip: assumed propensities below this are raised to it (less variance, some bias).
         baseline: subtract each rank's running mean return (less variance, no bias).
         skip_clickless: learn nothing from a page without any click, as the authors' code does.
