@@ -1,0 +1,68 @@
+"""Machine code on disk is of the sources that run, also where some of them lie outside the package."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+USER = """
+from typing import NamedTuple
+import msgspec, numpy as np
+from rankloop.kernels import implements, kernel
+from rankloop.users.contract import click
+from patience import CLICKS
+
+class Clicks(NamedTuple):
+    examination: np.ndarray
+
+@implements(click, Clicks)
+@kernel
+def click_first(user, page_grades, seed, impression, clicks):
+    clicks[:] = 0.0
+    clicks[:CLICKS] = 1.0
+
+class Eager(msgspec.Struct, frozen=True, tag="eager", tag_field="kind"):
+    name: str = "eager"
+    def check_grades(self, highest, where): pass
+    def compiled(self, page_size): return Clicks(np.ones(page_size))
+"""
+
+RUN = """
+import rankloop as rl
+from rankloop.kernels import when_compiling
+said = []
+with when_compiling(lambda: said.append(True)):
+    run = rl.simulate(rl.FixedWeights(), {user}, rl.load("tiny"), 20, seed=1, evaluate_every=0)
+print("compiled" if said else "from disk", int(run.clicks.max()))
+"""
+OUTSIDE = "from eager import Eager\n" + RUN.format(user="Eager()")
+BUILT_IN = RUN.format(user="rl.users.noisy()")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run code in a fresh process, with modules in a folder of its own; what it printed."""
+
+    def run(code, folder="here"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path / folder, capture_output=True, text=True, env=os.environ,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+@pytest.mark.slow
+def test_code_from_outside_is_cached_until_it_is_edited_and_never_in_the_way_of_the_package(tmp_path, run):
+    run(BUILT_IN)
+    here = tmp_path / "here"
+    (here / "eager.py").write_text(USER)
+    (here / "patience.py").write_text("CLICKS = 1\n")
+    assert run(OUTSIDE)[-1] == "1"
+    assert run(OUTSIDE) == ["from", "disk", "1"]
+    (here / "patience.py").write_text("CLICKS = 3\n")
+    assert run(OUTSIDE) == ["compiled", "3"]
+    assert run(BUILT_IN, "elsewhere")[:2] == ["from", "disk"]
