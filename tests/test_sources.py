@@ -1,5 +1,6 @@
 """Results are keyed by the sources that compute them: no more of them, and no fewer."""
 
+import importlib
 import json
 import os
 import shutil
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import rankloop
+from rankloop.learners import LEARNERS
+from rankloop.sources import fingerprint, fingerprint_of, sources_of
 
 KEYS = """
 import json
@@ -62,8 +65,39 @@ def test_a_key_changes_with_the_sources_that_compute_the_run_and_with_no_others(
     assert not {*shared.values()} & {*first.values()}
 
 
-@pytest.mark.parametrize("module", ["loop.py", "evaluation.py", "users/position_based.py", "rankers/linear.py"])
-def test_what_every_run_goes_through_is_in_every_key(copied, module):
-    from rankloop.sources import sources_of
+@pytest.mark.parametrize("method", LEARNERS)
+def test_every_run_goes_through_these_rooms_and_no_others(method):
+    learner = LEARNERS[method]
+    package = Path(rankloop.__file__).parent
+    found = {path.relative_to(package).as_posix() for path in sources_of("rankloop.simulation", learner.__module__)}
+    assert {"simulation.py", "loop.py", "evaluation.py", "metrics.py", "kernels/draws.py", "rankers/linear.py"} <= found
+    assert not {path.partition("/")[0] for path in found} & {"cli", "web", "live", "studies", "logs", "engines"}
 
-    assert Path(rankloop.__file__).parent / module in sources_of("rankloop.simulation", "rankloop.users.position_based")
+
+def test_code_from_outside_the_package_counts_with_what_it_imports(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "constants_of_mine.py").write_text("STEP = 0.1\n")
+    (tmp_path / "learner_of_mine.py").write_text(
+        "import msgspec\nfrom constants_of_mine import STEP\nclass Mine(msgspec.Struct):\n    inner: object = None\n"
+    )
+    mine = importlib.import_module("learner_of_mine").Mine
+    fingerprints = [fingerprint_of(rankloop.ROLTR()), fingerprint_of(mine())]
+    for path, text in (("constants_of_mine.py", "STEP = 0.2\n"), ("learner_of_mine.py", "import constants_of_mine\n")):
+        (tmp_path / path).write_text(text)
+        fingerprint.cache_clear()
+        fingerprints.append(fingerprint_of(mine()))
+    assert len(set(fingerprints)) == 4
+    assert fingerprint_of(mine(rankloop.PDGD())) not in fingerprints
+
+
+def test_what_has_no_file_shares_its_fingerprint_with_no_other_process():
+    typed = type("Typed", (), {"__module__": "typed_at_a_prompt"})
+    code = "from rankloop.sources import fingerprint; print(fingerprint('rankloop.simulation', 'typed_at_a_prompt'))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    assert fingerprint_of(typed()) == fingerprint_of(typed()) != other
+
+
+def test_a_run_names_its_sources():
+    learner, user = rankloop.ROLTR(), rankloop.users.noisy()
+    run = rankloop.simulate(learner, user, rankloop.load("tiny"), 10, seed=1, evaluate_every=0)
+    assert run.manifest["sources"] == fingerprint_of(learner, user)

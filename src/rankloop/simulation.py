@@ -19,6 +19,7 @@ from rankloop.loop import Pending, Queries, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
 from rankloop.run import Run, this_machine
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
+from rankloop.sources import fingerprint_of
 from rankloop.users import User
 
 PAGE_SIZE = 10
@@ -110,7 +111,7 @@ def simulate(
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
         }
         | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
-        manifest=this_machine() | {"data": data.content_hash},
+        manifest=this_machine() | {"sources": fingerprint_of(learner, user), "data": data.content_hash},
         seconds={"learning": learning, "evaluation": time.perf_counter() - began},
     )
 

@@ -86,6 +86,19 @@ def test_a_failed_run_is_reported_with_its_cause_and_does_not_stop_the_others(tm
     assert len(run(SMALL, tmp_path).results.records) == 16
 
 
+def test_a_run_that_other_sources_computed_is_not_kept(tmp_path):
+    class Elsewhere(Here):
+        def submit(self, function, cell):
+            future = super().submit(function, cell)
+            if cell.label == "PDGD":
+                future.result().manifest["sources"] = "edited meanwhile"
+            return future
+
+    outcome = run(SMALL, tmp_path, Elsewhere())
+    assert {record.label for record in outcome.results.records} == {"ROLTR"}
+    assert "other sources computed it" in outcome.failures[0][1]
+
+
 def test_a_folder_of_another_study_is_left_alone(tmp_path):
     run(SMALL, tmp_path)
     before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))

@@ -96,17 +96,18 @@ def _show_plan(plan: "Plan", workers: int) -> None:
 def _compile(learners: "list[Learner]", place: "Engine") -> None:
     """Compile the loop of each method once, in parallel, before the runs need it."""
     from rankloop.kernels.compiler import cache_folder
+    from rankloop.sources import fingerprint_of
 
-    methods = {learner.name: learner for learner in learners}
-    fresh = {name: learner for name, learner in methods.items() if not (cache_folder() / f"{name}.compiled").exists()}
+    marks = {cache_folder() / f"{one.name}-{fingerprint_of(one)}.compiled": one for one in learners}
+    fresh = {mark: learner for mark, learner in marks.items() if not mark.exists()}
     if not fresh:
         return
     with progress_in_steps("compiling, once", len(fresh)) as advance:
-        futures = {name: place.submit(_compile_one, learner) for name, learner in fresh.items()}
-        for name, future in futures.items():
+        futures = {mark: place.submit(_compile_one, learner) for mark, learner in fresh.items()}
+        for mark, future in futures.items():
             future.result()
-            (cache_folder() / f"{name}.compiled").touch()
-            advance(name)
+            mark.touch()
+            advance(fresh[mark].name)
 
 
 def _compile_one(learner: "Learner") -> None:

@@ -4,6 +4,10 @@ Numba notices when the file of a cached function changes, but not when a functio
 changes in another file; a stale kernel would then compute yesterday's mathematics. So the cache
 lives in a folder named after the content of all kernel sources: edit one, and all are compiled
 again; change nothing, and every process starts from the machine code on disk.
+
+Code from outside the package (a user, a learner) becomes part of the package's own kernels when these are compiled for
+its named tuples. What is compiled for them lies apart, in a folder named after the sources of that code: edit them,
+and it is compiled again; run elsewhere, and nobody looks for modules that are not there.
 """
 
 import hashlib
@@ -18,12 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event
+from numba.core import config, event, sigutils
+from numba.core.caching import FunctionCache, NullCache
 from numba.extending import overload
 
 from rankloop.home import home
+from rankloop.sources import fingerprint, sources_of
 
 _KEPT_GENERATIONS = 6
+_implementers: dict[type, set[str]] = {}
+"""By kind of named tuple, the modules that say what is done with it."""
 _COMPILED = re.compile(rb"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
 
 
@@ -33,12 +41,9 @@ def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
     No `fastmath`: bits must not depend on where a kernel was inlined. Sums that matter for speed
     run in explicit lanes (`rankloop.kernels.arithmetic`).
     """
-    previous = config.CACHE_DIR
-    config.CACHE_DIR = str(cache_folder())
-    try:
-        return numba.njit(cache=True, error_model="numpy", inline=inline)(function)
-    finally:
-        config.CACHE_DIR = previous
+    compiled = numba.njit(error_model="numpy", inline=inline)(function)
+    compiled._cache = _CacheBySignature(function)
+    return compiled
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Any:
@@ -59,6 +64,8 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
     """
 
     def register(implementation: Any) -> Any:
+        _implementers.setdefault(kind, set()).add(implementation.__module__)
+
         @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:
             matches = isinstance(subject, numba.types.BaseNamedTuple) and subject.instance_class is kind
@@ -67,6 +74,58 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
         return implementation
 
     return register
+
+
+class _CacheBySignature(NullCache):  # type: ignore[misc]
+    """Numba's cache of a function on disk, in the folder that a signature belongs to."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._caches: dict[Path, Any] = {}
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self._at(sig).load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self._at(sig).save_overload(sig, data)
+
+    def _at(self, sig: Any) -> Any:
+        arguments, _ = sigutils.normalize_signature(sig)
+        folder = _folder_for(self._function.__module__, {name for kind in arguments for name in _modules_of(kind)})
+        if folder is None:
+            return NullCache()
+        if folder not in self._caches:
+            previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+            try:
+                self._caches[folder] = FunctionCache(self._function)
+            finally:
+                config.CACHE_DIR = previous
+        return self._caches[folder]
+
+
+def _modules_of(kind: Any) -> Iterator[str]:
+    """The modules that define the named tuples of a type, or say what is done with them."""
+    if isinstance(kind, numba.types.BaseNamedTuple):
+        yield kind.instance_class.__module__
+        yield from _implementers.get(kind.instance_class, ())
+    if isinstance(kind, numba.types.BaseTuple):
+        for part in kind:
+            yield from _modules_of(part)
+
+
+def _folder_for(function: str, types: set[str]) -> Path | None:
+    """Where a function of one module goes that is compiled for types of others; None: it cannot be kept."""
+    outside = {name for name in {function, *types} if name.partition(".")[0] != "rankloop"}
+    if not outside:
+        return cache_folder()
+    # Another process has its own `__main__`, and what was typed at a prompt has no source to compare.
+    if types & {"__main__", "__mp_main__"} or not all(sources_of(name) for name in outside):
+        return None
+    folder = cache_folder() / f"outside-{fingerprint(*sorted(outside))}"
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _forget_old_generations(cache_folder(), "outside-*")
+    return folder
 
 
 @contextmanager
@@ -102,7 +161,7 @@ def cache_folder() -> Path:
     folder = base / f"rankloop-{_sources_fingerprint()}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        _forget_old_generations(base)
+        _forget_old_generations(base, "rankloop-*")
     return folder
 
 
@@ -116,9 +175,9 @@ def _sources_fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def _forget_old_generations(base: Path) -> None:
+def _forget_old_generations(base: Path, pattern: str) -> None:
     try:
-        generations = sorted(base.glob("rankloop-*"), key=lambda folder: folder.stat().st_mtime)
+        generations = sorted(base.glob(pattern), key=lambda folder: folder.stat().st_mtime)
     except FileNotFoundError:
         return  # another process is tidying up
     for folder in generations[:-_KEPT_GENERATIONS]:

@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rankloop import __version__
 from rankloop.errors import DataError
 from rankloop.files import written_whole
 from rankloop.run import Run
+from rankloop.sources import fingerprint_of
 from rankloop.studies.specification import Cell, Study
 
 SCHEMA = pa.schema(
@@ -112,8 +112,8 @@ class Results:
 
 
 def key_of(cell: Cell, content_hash: str) -> str:
-    """The name of a run's record: a hash of everything that determines its result."""
-    determined = {"rankloop": __version__} | cell.settings(content_hash)
+    """The name of a run's record: a hash of everything that determines its result, sources included."""
+    determined = {"sources": fingerprint_of(cell.learner, cell.user)} | cell.settings(content_hash)
     return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()[:24]
 
 

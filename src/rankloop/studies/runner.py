@@ -20,6 +20,7 @@ from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.run import Run
 from rankloop.simulation import simulate
+from rankloop.sources import fingerprint_of
 from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
 from rankloop.studies.specification import Cell, Source, Study
 
@@ -106,7 +107,7 @@ def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Ou
         finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
         for future in finished:
             cell, key = running.pop(future)
-            cause = _keep(plan.folder, key, future)
+            cause = _keep(plan.folder, cell, key, future)
             worked += plan.costs[key]
             if cause is None:
                 done, impressions = done + 1, impressions + cell.impressions
@@ -150,10 +151,13 @@ def describe(cell: Cell) -> str:
     return f"{cell.label}, {cell.user.name}, {cell.source.name}, seed {cell.seed}"
 
 
-def _keep(folder: Path, key: str, future: Future[Any]) -> str | None:
+def _keep(folder: Path, cell: Cell, key: str, future: Future[Any]) -> str | None:
     """Write the record of a finished run; the cause if there is none."""
     try:
-        write_record(folder, key, future.result())
+        run = future.result()
+        if run.manifest["sources"] != fingerprint_of(cell.learner, cell.user):
+            return "other sources computed it than the plan was made with (were they edited meanwhile?); start it again"
+        write_record(folder, key, run)
     except RankloopError as error:
         return str(error)
     except BrokenProcessPool:

@@ -1,0 +1,106 @@
+"""Which source files a computation comes from, and a fingerprint of them: results and machine code are keyed by it.
+
+A module's sources are its own file and those of all that it imports, directly or not, as far as somebody may edit them:
+this package, the module's own, and what is installed neither with Python nor as a package.
+"""
+
+import ast
+import hashlib
+import importlib.util
+import secrets
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+# They name every method and every user and compute nothing: editing one method leaves the results of the others alone.
+_REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.users"}
+_NOWHERE = secrets.token_bytes(8)
+
+
+def fingerprint_of(*settings: object) -> str:
+    """What computes a run with these settings (a learner's, a user's), wherever they are defined.
+
+    The simulation and the modules that define the settings, with all that they import. What was typed at a prompt has
+    no file, and a fingerprint that no other process shares.
+    """
+    return fingerprint("rankloop.simulation", *sorted({name for one in settings for name in _modules_of(one)}))
+
+
+def _modules_of(value: Any) -> Iterator[str]:
+    """The modules that define a settings object and those within it."""
+    if isinstance(value, (tuple, list)):
+        parts = value
+    else:
+        yield type(value).__module__
+        parts = [getattr(value, name) for name in getattr(value, "__struct_fields__", ())]
+    for part in parts:
+        yield from _modules_of(part)
+
+
+@cache
+def fingerprint(*modules: str) -> str:
+    """A short digest of the sources of these modules, as they are when a process first asks for it."""
+    digest = hashlib.sha256()
+    for name, path in sorted(_walked(modules).items()):
+        digest.update(name.encode() + b"\0" + (path.read_bytes() if path else _NOWHERE) + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def sources_of(*modules: str) -> set[Path]:
+    """The files behind a fingerprint."""
+    return {path for path in _walked(modules).values() if path}
+
+
+def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
+    own = {name.partition(".")[0] for name in modules} | {"rankloop"}
+    seen: dict[str, Path | None] = {}
+    waiting = [name for name in modules if name != "builtins"]
+    while waiting:
+        name = "__main__" if (name := waiting.pop()) == "__mp_main__" else name
+        if name in seen or name in _REGISTRIES:
+            continue
+        path = seen[name] = _file(name)
+        if path is not None:
+            waiting += _imports(name, path, own)
+    return seen
+
+
+def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
+    """The editable modules that a file imports; of `from a import b`, `a.b` if that is a module, else `a`."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if _is_editable(alias.name, own))
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            if _is_editable(base, own):
+                inner = [f"{base}.{alias.name}" for alias in node.names]
+                yield from (one if _is_package(base) and _file(one) else base for one in inner)
+
+
+def _is_editable(name: str, own: set[str]) -> bool:
+    top = name.partition(".")[0]
+    if top in own or top in sys.stdlib_module_names:
+        return top in own
+    path = _file(name)
+    return path is not None and not {"site-packages", "dist-packages"} & set(path.parts)
+
+
+@cache
+def _file(name: str) -> Path | None:
+    """The Python source of a module, whether it was imported already or not; None if it has none."""
+    origin = getattr(sys.modules.get(name), "__file__", None)
+    if origin is None and name not in ("__main__", ""):
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            spec = None
+        origin = spec.origin if spec else None
+    return Path(origin) if origin and Path(origin).suffix == ".py" and Path(origin).is_file() else None
+
+
+def _is_package(name: str) -> bool:
+    path = _file(name)
+    return path is None or path.name == "__init__.py"
