@@ -50,8 +50,8 @@ def require_number(
     return float(value)
 
 
-def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0) -> int:
-    """The value as an int; refuse anything but a whole number that is large enough.
+def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0, at_most: int | None = None) -> int:
+    """The value as an int; refuse anything but a whole number within the bounds.
 
     >>> require_whole_number("simulate", "impressions", 0.5)
     Traceback (most recent call last):
@@ -59,6 +59,8 @@ def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0
     """
     if not (_is_whole(value) and value >= at_least):
         raise SettingsError(f"{owner}: {name} must be a whole number, at least {at_least}; got {value!r}")
+    if at_most is not None and value > at_most:
+        raise SettingsError(f"{owner}: {name} must be at most {at_most}; got {counted(value)}")
     return int(value)
 
 
@@ -150,9 +152,9 @@ def number(*, usable: tuple[float, float] | None = None, optional: bool = False,
     return Rule(lambda owner, name, value: require_number(owner, name, value, **bounds), usable, optional)
 
 
-def whole_number(*, at_least: int = 0) -> Rule:
-    """A whole number that is large enough."""
-    return Rule(lambda owner, name, value: require_whole_number(owner, name, value, at_least=at_least))
+def whole_number(*, at_least: int = 0, at_most: int | None = None) -> Rule:
+    """A whole number within bounds."""
+    return Rule(lambda owner, name, value: require_whole_number(owner, name, value, at_least=at_least, at_most=at_most))
 
 
 def choice(choices: Iterable[str]) -> Rule:

@@ -21,23 +21,11 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp32
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.learners.contract import (
-    Cost,
-    Decay,
-    Delta,
-    Floor,
-    Initial,
-    Learner,
-    LearningRate,
-    Temperature,
-    Work,
-    compiled_settings,
-    learn,
-    show,
-)
-from rankloop.learners.directions import Rivals, draw_directions, mean_of_winners, require_few_rivals
+from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.directions import draw_directions, mean_of_winners, require_few_rivals
 from rankloop.learners.pdgd import last_click
 from rankloop.learners.reinforce import decayed, show_plackett_luce
+from rankloop.learners.settings import Decay, Delta, Floor, Initial, LearningRate, Rivals, Temperature
 from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
 from rankloop.settings import number
 

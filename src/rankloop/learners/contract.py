@@ -11,7 +11,7 @@ asked of its settings, here, so that a new method is one file and one line in th
 
 from collections import namedtuple
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
 
 import msgspec
 import numpy as np
@@ -22,31 +22,13 @@ from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
 from rankloop.policies.plackett_luce import page_log_probability
 from rankloop.propensities import Propensities
-from rankloop.rankers import INITIALS, LINEAR
-from rankloop.rankers import Ranker as AnyRanker
-from rankloop.settings import Rule, check_settings, choice, number, require_usable
+from rankloop.rankers import LINEAR
+from rankloop.settings import check_settings, require_usable
 
 Feedback = Literal["clicks", "grades", "nothing"]
 
 MAX_WEIGHT = 1e30
 """Far below what overflows in the single precision that scores are computed in."""
-
-# Settings that several methods have.
-LearningRate = Annotated[float, number(above=0, usable=(1e-12, 1e6))]
-Decay = Annotated[float, number(above=0, at_most=1)]
-Floor = Annotated[float, number(at_least=0, usable=(0.0, 1e6))]
-Temperature = Annotated[float, number(above=0, usable=(1e-6, 1e6))]
-Delta = Annotated[float, number(above=0, usable=(1e-12, 1e6))]
-Initial = Annotated[str, choice(INITIALS)]
-
-
-def _require_ranker(owner: str, name: str, value: Any) -> Any:
-    if isinstance(value, type) or not hasattr(value, "several"):
-        raise SettingsError(f"{owner}: {name} must be the settings of a ranker, such as rl.Linear(); got {value!r}")
-    return value
-
-
-Ranker = Annotated[AnyRanker, Rule(_require_ranker)]
 
 
 class Cost(NamedTuple):

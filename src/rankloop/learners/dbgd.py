@@ -12,17 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
-from rankloop.learners.contract import (
-    Cost,
-    Delta,
-    Initial,
-    Learner,
-    LearningRate,
-    Work,
-    compiled_settings,
-    learn,
-    show,
-)
+from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
 from rankloop.learners.directions import draw_direction
 from rankloop.learners.multileaving import (
     drafted_log_probability,
@@ -31,6 +21,7 @@ from rankloop.learners.multileaving import (
     order_keys,
     team_draft,
 )
+from rankloop.learners.settings import Delta, Initial, LearningRate
 from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
 from rankloop.settings import choice
 

@@ -5,7 +5,6 @@ stored with the page.
 """
 
 import math
-from typing import Annotated
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import dot, fma32
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
-from rankloop.settings import counted, whole_number
+from rankloop.settings import counted
 
-Rivals = Annotated[int, whole_number(at_least=1)]
-"""How many rankers are compared with the current one."""
 MAX_RIVAL_NUMBERS = 6_000_000
 """Rivals × features, and rivals × page size: what a service may have to draw, and hold, for each impression."""
 

@@ -16,20 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
-from rankloop.learners.contract import (
-    Decay,
-    Feedback,
-    Floor,
-    Initial,
-    Learner,
-    LearningRate,
-    Ranker,
-    Temperature,
-    compiled_settings,
-    learn,
-    show,
-)
+from rankloop.learners.contract import Feedback, Learner, compiled_settings, learn, show
 from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, show_plackett_luce
+from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker, Temperature
 from rankloop.metrics import MAX_GRADE, gains
 from rankloop.policies import plackett_luce
 from rankloop.rankers.linear import LINEAR

@@ -16,20 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
-from rankloop.learners.contract import (
-    Cost,
-    Decay,
-    Floor,
-    Initial,
-    Learner,
-    LearningRate,
-    Ranker,
-    Work,
-    compiled_settings,
-    learn,
-    show,
-)
+from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
+from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
 from rankloop.rankers.contract import ascend
 from rankloop.rankers.linear import LINEAR

@@ -12,19 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.learners.contract import (
-    Cost,
-    Delta,
-    Initial,
-    Learner,
-    LearningRate,
-    Work,
-    compiled_settings,
-    learn,
-    show,
-)
-from rankloop.learners.directions import Rivals, draw_directions, mean_of_winners, require_few_rivals
+from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.directions import draw_directions, mean_of_winners, require_few_rivals
 from rankloop.learners.multileaving import multileave, multileaved_log_probability, order_keys
+from rankloop.learners.settings import Delta, Initial, LearningRate, Rivals
 from rankloop.rankers.linear import LINEAR, LinearWeights, take_step
 
 

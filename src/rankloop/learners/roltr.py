@@ -12,20 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
-from rankloop.learners.contract import (
-    Decay,
-    Floor,
-    Initial,
-    Learner,
-    LearningRate,
-    Ranker,
-    ShapedReward,
-    Temperature,
-    compiled_settings,
-    learn,
-    show,
-)
+from rankloop.learners.contract import Learner, ShapedReward, compiled_settings, learn, show
 from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, show_plackett_luce
+from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker, Temperature
 from rankloop.policies import plackett_luce
 from rankloop.propensities import Propensities
 from rankloop.propensities.curves import BELIEF, assumed

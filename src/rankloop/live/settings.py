@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import msgspec
 
@@ -10,7 +10,16 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, ROLTR, Learner
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
-from rankloop.settings import NAME, require_choice, require_number, require_seed, require_whole_number, settle
+from rankloop.settings import (
+    NAME,
+    check_settings,
+    choice,
+    number,
+    require_seed,
+    require_whole_number,
+    settle,
+    whole_number,
+)
 
 MAX_FEATURES = 10_000
 MAX_PAGE = 1_000
@@ -41,13 +50,12 @@ class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from
     """
 
     feature: str | int
-    keeps_first: float = 0.9
+    keeps_first: Annotated[float, number(above=0, at_most=0.999999)] = 0.9
     sample: tuple[tuple[float, ...], ...] = ()
-    candidates: int = 100
+    candidates: Annotated[int, whole_number(at_least=2)] = 100
 
     def __post_init__(self) -> None:
-        require_number("start", "keeps_first", self.keeps_first, above=0, at_most=0.999999)
-        require_whole_number("start", "candidates", self.candidates, at_least=2)
+        check_settings(self, "start")
 
 
 Start = Zeros | Weights | IncomingOrder
@@ -64,21 +72,14 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         influence_window: how many learned impressions are looked back on; 0: no cap on influence.
     """
 
-    control: float = 0.0
-    update_cap: float | None = None
-    client_share: float = 0.1
-    anonymous_share: float = 1.0
-    influence_window: int = 1000
+    control: Annotated[float, number(at_least=0, at_most=1)] = 0.0
+    update_cap: Annotated[float | None, number(above=0, optional=True)] = None
+    client_share: Annotated[float, number(above=0, at_most=1)] = 0.1
+    anonymous_share: Annotated[float, number(at_least=0, at_most=1)] = 1.0
+    influence_window: Annotated[int, whole_number(at_most=100_000)] = 1000
 
     def __post_init__(self) -> None:
-        require_number("guards", "control", self.control, at_least=0, at_most=1)
-        if self.update_cap is not None:
-            require_number("guards", "update_cap", self.update_cap, above=0)
-        require_number("guards", "client_share", self.client_share, above=0, at_most=1)
-        require_number("guards", "anonymous_share", self.anonymous_share, at_least=0, at_most=1)
-        window = require_whole_number("guards", "influence_window", self.influence_window)
-        if window > 100_000:
-            raise SettingsError(f"guards: influence_window must be at most 100000; got {window}")
+        check_settings(self, "guards")
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,13 +106,13 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     name: str
     features: tuple[str, ...] | int
     learner: LiveLearner = ROLTR()
-    page_size: int = 10
+    page_size: Annotated[int, whole_number(at_least=1, at_most=MAX_PAGE)] = 10
     seed: int | None = None
     start: Start = Zeros()
     scaling: Scaling = "query"
-    precision: str = "float32"
-    missing: float | None = None
-    window: float = 1800.0
+    precision: Annotated[str, choice(PRECISIONS)] = "float32"
+    missing: Annotated[float | None, number(optional=True)] = None
+    window: Annotated[float, number(above=0, at_most=30 * 86400)] = 1800.0
     late_updates: Literal["current", "drawn"] = "current"
     guards: Guards = Guards()
 
@@ -121,16 +122,10 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 f"model: name must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a letter "
                 f"or digit; got {self.name!r}"
             )
-        page_size = require_whole_number("model", "page_size", self.page_size, at_least=1)
-        if page_size > MAX_PAGE:
-            raise SettingsError(f"model: page_size must be at most {MAX_PAGE}; got {page_size}")
-        if self.missing is not None:
-            require_number("model", "missing", self.missing)
+        check_settings(self, "model")
         settle(
             self,
             features=feature_names(self.features),
-            precision=require_choice("model", "precision", self.precision, PRECISIONS),
-            window=require_number("model", "window", self.window, above=0, at_most=30 * 86400),
             seed=require_seed("model", secrets.randbits(53) if self.seed is None else self.seed),
         )
         self._check_together()
