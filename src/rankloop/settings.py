@@ -57,7 +57,7 @@ def require_whole_number(owner: str, name: str, value: Any, *, at_least: int = 0
     Traceback (most recent call last):
     rankloop.errors.SettingsError: simulate: impressions must be a whole number, at least 0; got 0.5
     """
-    if not (_is_whole(value) and value >= at_least):
+    if not (is_whole(value) and value >= at_least):
         raise SettingsError(f"{owner}: {name} must be a whole number, at least {at_least}; got {value!r}")
     if at_most is not None and value > at_most:
         raise SettingsError(f"{owner}: {name} must be at most {at_most}; got {counted(value)}")
@@ -71,7 +71,7 @@ def require_seed(owner: str, value: Any) -> int:
     Traceback (most recent call last):
     rankloop.errors.SettingsError: simulate: seed must be a whole number from 0 to 2^64 − 1; got -1
     """
-    if not (_is_whole(value) and 0 <= value < 2**64):
+    if not (is_whole(value) and 0 <= value < 2**64):
         raise SettingsError(f"{owner}: seed must be a whole number from 0 to 2^64 − 1; got {value!r}")
     return int(value)
 
@@ -218,11 +218,12 @@ def settle(settings: msgspec.Struct, **checked: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """NumPy's numbers are registered with Python's, so they are known here without loading NumPy."""
+    """Whether it is a real number, Python's or NumPy's (which registers its own with Python's); True is none."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, Python's or NumPy's; True is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

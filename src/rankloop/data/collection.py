@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.data.content import digest_of_arrays, digest_of_splits
 from rankloop.errors import DataError
 from rankloop.metrics import MAX_GRADE, ideal_dcg
+from rankloop.settings import is_whole
 
 
 class Arrays(NamedTuple):
@@ -250,7 +251,7 @@ class Collection:
             raise DataError(f"{self.name}: {len(names)} feature names for {self.features} features")
         object.__setattr__(self, "feature_names", tuple(names))
         highest = self.highest_grade
-        if highest is not None and not (_is_whole(highest) and 0 <= highest <= MAX_GRADE):
+        if highest is not None and not (is_whole(highest) and 0 <= highest <= MAX_GRADE):
             raise DataError(f"{self.name}: highest_grade must be a whole number from 0 to {MAX_GRADE}; got {highest!r}")
 
     def __repr__(self) -> str:
@@ -283,7 +284,3 @@ class Collection:
     def content_hash(self) -> str:
         """A name for the content: equal data, equal hash, wherever it came from."""
         return digest_of_splits({name: split.digest for name, split in self.splits.items()})
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

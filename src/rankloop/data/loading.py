@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankloop.data.catalogue import CATALOGUE
 from rankloop.data.collection import Collection
 from rankloop.data.importing import Progress, import_files, make_world, world_fingerprint
@@ -20,6 +18,7 @@ from rankloop.data.layout import find_layout
 from rankloop.data.store.entries import NAMED, PATHS, WORLDS, Entry, Slot, discard, entries, stored, versions
 from rankloop.data.store.reports import Listed, Report, line, planned, report
 from rankloop.errors import DataError
+from rankloop.settings import is_whole
 
 if TYPE_CHECKING:
     from rankloop.data.worlds import World
@@ -236,7 +235,7 @@ def _highest_grade(entry: Entry) -> int | None:
 def _fold(fold: Any) -> int | None:
     if fold is None:
         return None
-    if isinstance(fold, bool) or not isinstance(fold, (int, np.integer)) or fold < 1:
+    if not is_whole(fold) or fold < 1:
         raise DataError(f"fold must be a whole number from 1; got {fold!r}.")
     return int(fold)
 

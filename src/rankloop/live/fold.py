@@ -5,7 +5,7 @@ order in which processes happened to run. So after any crash the same log gives 
 """
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -86,6 +86,13 @@ class Fold:
         window = settings.guards.influence_window
         self._recent = np.zeros(window, np.uint64)
         self._counts: Counter[int] = Counter()
+
+    @classmethod
+    def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
+        """Go on from a kept state, which has the weights: where the model once began is not worked out again."""
+        fold = cls(settings, [0.0] * len(settings.names))
+        fold.restore(state, offset)
+        return fold
 
     def apply(self, event: Event, shown: Event | None = None) -> str | None:
         """Take one event in, with the impression that a closing closes; what became of that impression."""

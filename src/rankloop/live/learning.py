@@ -17,7 +17,7 @@ from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+from rankloop.live.stores.contract import Reader, Snapshot, Store, StoredModel
 
 log = logging.getLogger("rankloop.learner")
 
@@ -224,19 +224,16 @@ def settings_of(model: StoredModel) -> ModelSettings:
     return msgspec.json.decode(model.settings, type=ModelSettings)
 
 
-def load(store: Store, model: StoredModel) -> tuple[Fold, int]:
+def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:
     """A model's newest kept state and the offset it was kept at (−1: none, the state is the model's beginning)."""
     settings = settings_of(model)
     snapshot = store.newest_snapshot(model.id)
     if snapshot is None:
         return Fold(settings), -1
-    # The snapshot has the weights: where the model once began need not be worked out again.
-    fold = Fold(settings, [0.0] * len(settings.names))
-    fold.restore(snapshot.state, snapshot.offset)
-    return fold, snapshot.offset
+    return Fold.restored(settings, snapshot.state, snapshot.offset), snapshot.offset
 
 
-def closed_impression(store: Store, event: Event) -> Event | None:
+def closed_impression(store: Reader, event: Event) -> Event | None:
     """The impression that a closing closes."""
     if event.kind != Kind.CLOSED:
         return None

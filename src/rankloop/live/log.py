@@ -179,9 +179,9 @@ class Writer:
         except Exception as error:
             self._delivery([(waiting.future, None, error) for waiting in batch])
             return
-        told = iter(results)
+        result = iter(results)
         self._delivery([
-            (waiting.future, next(told) if waiting.alone else [next(told) for _ in waiting.entries], None)
+            (waiting.future, next(result) if waiting.alone else [next(result) for _ in waiting.entries], None)
             for waiting in batch
         ])  # fmt: skip
         self._committed()

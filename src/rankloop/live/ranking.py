@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
-from rankloop.live.events import PRECISIONS, Group, Impression
+from rankloop.live.events import Group, Impression
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
 from rankloop.loop import rank_page, score_candidates
@@ -35,7 +35,7 @@ class Request(NamedTuple):
     """candidate → rank, both from 0."""
 
 
-class Ranked(NamedTuple):
+class DrawnPage(NamedTuple):
     """An impression ready for the log, and the order of what is not on the page."""
 
     impression: Impression
@@ -57,11 +57,10 @@ class Ranking:
     def __init__(self, settings: ModelSettings) -> None:
         self.settings = settings
         self._key = np.uint64(settings.seed or 0)
-        self._dtype = PRECISIONS[settings.precision]
         self._room = 0
         self._work: Any = None
 
-    def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> Ranked:
+    def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> DrawnPage:
         """The page for a request."""
         group = Group.CONTROL if self._is_control(request.client, number) else Group.LEARNED
         X = view.scaler.apply(request.features)
@@ -86,7 +85,7 @@ class Ranking:
             displacement=_displacement(drawn, request, group),
             greedy=group == Group.LEARNED and view.mode == "frozen",
         )
-        return Ranked(impression, _rest(_order(drawn, group), drawn.page) if rest else [])
+        return DrawnPage(impression, _rest(_order(drawn, group), drawn.page) if rest else [])
 
     def _is_control(self, client: bytes, number: int) -> bool:
         """The same people every time; somebody unknown by the impression's own draw."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
+from rankloop.scaling import divided, min_max
 
 
 class Fixed(msgspec.Struct, frozen=True, tag="fixed", tag_field="kind", forbid_unknown_fields=True):
@@ -51,10 +52,9 @@ class Scaler:
             return np.array(raw, dtype=np.float32, order="C")
         X = raw.astype(np.float64)
         if self.settings == "query":
-            low = X.min(axis=0)
-            return _divide(X - low, X.max(axis=0) - low)
+            return min_max(X).astype(np.float32)
         shift, spread = self.affine(X)
-        return _divide(X - shift, spread)
+        return divided(X - shift, spread).astype(np.float32)
 
     def affine(self, X: NDArray[np.float64] | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(shift, spread) per feature; `running` lets the query at hand into its statistics, until it is frozen."""
@@ -105,8 +105,3 @@ def _merged(
     total = count + len(X)
     apart = own - mean
     return total, mean + apart * (len(X) / total), m2 + own_m2 + apart**2 * (count * len(X) / total)
-
-
-def _divide(X: NDArray[np.float64], spread: NDArray[np.float64]) -> NDArray[np.float32]:
-    alive = spread > 0
-    return np.where(alive, X / np.where(alive, spread, 1.0), 0.0).astype(np.float32)

@@ -266,16 +266,16 @@ class Service:
 
     def trouble(self) -> list[str]:
         """What is wrong at the moment, in sentences; nothing if all is well."""
-        found = []
+        troubles = []
         try:
             self.store.last_offset()
         except StoreError as error:
-            found.append(f"store: {error}")
+            troubles.append(f"store: {error}")
         if self.learner and not self.learner.alive:
-            found.append("learner: it has stopped; ranking goes on with the last state")
+            troubles.append("learner: it has stopped; ranking goes on with the last state")
         elif self.learner and self.learner.error:
-            found.append(f"learner: {self.learner.error}")
-        return found
+            troubles.append(f"learner: {self.learner.error}")
+        return troubles
 
     def learner_lag(self, model: int, last: int) -> int:
         """How many events of the log the learner here has not looked at yet."""
@@ -361,8 +361,8 @@ def client_hash(client: str, salt: bytes) -> bytes:
 
 def _salt(store: Store) -> bytes:
     """What clients' hashes are keyed with: drawn once per store, also by processes that start together."""
-    found = store.fact("client_salt") or store.keep_fact("client_salt", randomness.token_hex(32))
-    return bytes.fromhex(found)
+    salt = store.fact("client_salt") or store.keep_fact("client_salt", randomness.token_hex(32))
+    return bytes.fromhex(salt)
 
 
 __all__ = ["Clicked", "Kind", "Ranked", "Service", "View", "now"]

@@ -155,7 +155,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 return feature
         elif feature in self.names:
             return self.names.index(feature)
-        raise SettingsError(f"start: there is no feature {feature!r}; features are {_told(self.names)}")
+        raise SettingsError(f"start: there is no feature {feature!r}; features are {_listed(self.names)}")
 
 
 def feature_names(features: Any) -> tuple[str, ...]:
@@ -179,5 +179,5 @@ def feature_names(features: Any) -> tuple[str, ...]:
     return names
 
 
-def _told(names: tuple[str, ...]) -> str:
+def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names[:10]) + (" …" if len(names) > 10 else "")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Impression, Kind, decode
-from rankloop.live.stores.contract import Store
+from rankloop.live.stores import Reader, each_event
 from rankloop.live.tokens import Signer
 from rankloop.ubi import Click, ShownPage, UbiEvent, UbiQuery, events_of_page, query_of_page
 
@@ -34,7 +34,7 @@ def shown_page(sign: Sign, model: str, event: Event) -> ShownPage:
 
 
 def events_of_closing(
-    store: Store, sign: Sign, model: str, event: Event, times: dict[tuple[int, int], int]
+    store: Reader, sign: Sign, model: str, event: Event, times: dict[tuple[int, int], int]
 ) -> list[UbiEvent]:
     """A closed page's impressions and clicks; nothing if nobody saw it, or it was erased or compacted away."""
     closing: Closing = decode(event.kind, event.body)
@@ -50,38 +50,33 @@ def events_of_closing(
     return list(events_of_page(page, clicks))
 
 
-def click_times(store: Store, model: int, closings: Sequence[Event]) -> dict[tuple[int, int], int]:
+def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tuple[int, int], int]:
     """When each (impression, rank) was first clicked: a closing says how much, not when."""
     if not closings:
         return {}
     numbers = {event.number for event in closings}
     times: dict[tuple[int, int], int] = {}
-    after = min(decode(event.kind, event.body).shown for event in closings)
-    while after < closings[-1].offset:
-        events = store.events(after, 1_000, kinds=(Kind.CLICKED,), model=model)
-        for event in events:
-            if event.number in numbers:
-                for rank in decode(event.kind, event.body).ranks:
-                    times.setdefault((event.number, rank), event.at)
-        if len(events) < 1_000:
+    first = min(decode(event.kind, event.body).shown for event in closings)
+    for event in each_event(store, first, kinds=(Kind.CLICKED,), model=model, at_once=1_000):
+        if event.offset > closings[-1].offset:
             break
-        after = events[-1].offset
+        if event.number in numbers:
+            for rank in decode(event.kind, event.body).ranks:
+                times.setdefault((event.number, rank), event.at)
     return times
 
 
-def all_queries(store: Store, model: int, name: str) -> Iterator[tuple[int, UbiQuery | None]]:
+def all_queries(store: Reader, model: int, name: str) -> Iterator[tuple[int, UbiQuery | None]]:
     """(offset, query) of every page that a model showed; None for what UBI cannot say."""
-    sign, after = Signer(store.secrets()).sign, 0
-    while events := store.events(after, CHUNK, kinds=(Kind.SHOWN,), model=model):
-        for event in events:
-            after = event.offset
-            try:
-                yield after, query_of_page(shown_page(sign, name, event))
-            except DataError:
-                yield after, None
+    sign = Signer(store.secrets()).sign
+    for event in each_event(store, kinds=(Kind.SHOWN,), model=model, at_once=CHUNK):
+        try:
+            yield event.offset, query_of_page(shown_page(sign, name, event))
+        except DataError:
+            yield event.offset, None
 
 
-def all_events(store: Store, model: int, name: str) -> Iterator[tuple[int, list[UbiEvent] | None]]:
+def all_events(store: Reader, model: int, name: str) -> Iterator[tuple[int, list[UbiEvent] | None]]:
     """(offset, impressions and clicks) of every page of a model that is closed; None for what UBI cannot say."""
     sign, after = Signer(store.secrets()).sign, 0
     while closings := store.events(after, CLOSINGS, kinds=(Kind.CLOSED,), model=model):

@@ -22,9 +22,8 @@ import msgspec
 
 from rankloop.errors import DataError
 from rankloop.files import written_whole
-from rankloop.live.stores.contract import Store
+from rankloop.live.stores.contract import Reader, Rows
 from rankloop.live.stores.migrations import newest_version
-from rankloop.logs.access import Rows
 
 MAGIC = b"rankloop-log "
 FORMAT = 1
@@ -34,6 +33,11 @@ ROWS_AT_ONCE = 64
 LENGTH = struct.Struct(">I")
 
 Progress = Callable[[int, int], None]
+"""Called with (done, total) as a long piece of work goes on."""
+
+
+def silent(done: int, total: int) -> None:
+    """For whoever does not want to know."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -52,9 +56,7 @@ class Header(msgspec.Struct, frozen=True):
     schema: int
 
 
-def write_export(
-    store: Store, path: str | os.PathLike[str], at: int, progress: Progress | None = None
-) -> dict[str, int]:
+def write_export(store: Reader, path: str | os.PathLike[str], at: int, progress: Progress = silent) -> dict[str, int]:
     """Write the whole store into a file, which appears when it is complete; rows by table.
 
     The store should be one at a moment (`rankloop.logs.access.at_one_moment`).
@@ -74,7 +76,7 @@ def write_export(
                 file.write(piece)
                 digest.update(piece)
                 counts[table] += len(rows)
-                if progress and table == "events":
+                if table == "events":
                     progress(rows[-1][0], last)
         file.write(_frame(["end", dict(counts), digest.digest()]))
     return dict(counts)
@@ -83,12 +85,12 @@ def write_export(
 class Exported:
     """A file that was exported, checked from beginning to end when it is opened."""
 
-    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], progress: Progress = silent) -> None:
         self.path = Path(path)
         self.counts: dict[str, int] = {}
         self.header = self._check(progress)
 
-    def frames(self, progress: Progress | None = None) -> Iterator[tuple[str, Rows]]:
+    def frames(self, progress: Progress = silent) -> Iterator[tuple[str, Rows]]:
         """(table, rows) one after the other."""
         for _, name, content in self._read(progress):
             if name not in ("header", "end"):
@@ -100,7 +102,7 @@ class Exported:
             if name == table:
                 yield from rows
 
-    def _check(self, progress: Progress | None) -> Header:
+    def _check(self, progress: Progress) -> Header:
         digest = blake2b()
         header: Header | None = None
         counts: Counter[str] = Counter()
@@ -123,7 +125,7 @@ class Exported:
         self.counts = dict(counts)
         return header
 
-    def _read(self, progress: Progress | None) -> Iterator[tuple[bytes, str, list[Any]]]:
+    def _read(self, progress: Progress) -> Iterator[tuple[bytes, str, list[Any]]]:
         """(raw bytes, name, content) of every frame; the first also carries the file's first line."""
         try:
             with self.path.open("rb") as file:
@@ -134,8 +136,7 @@ class Exported:
                     content = self._decoded(body)
                     yield first + length + body, content[0], content
                     first = b""
-                    if progress:
-                        progress(file.tell(), total)
+                    progress(file.tell(), total)
         except OSError as error:
             raise DataError(f"cannot read {self.path}: {error.strerror or error}") from None
 
@@ -143,11 +144,11 @@ class Exported:
         line = file.readline(64)
         if not line.startswith(MAGIC) or not line.endswith(b"\n"):
             raise DataError(f"{self.path} is not a log that rankloop exported")
-        told = line.removeprefix(MAGIC).strip()
-        if not told.isdigit() or int(told) > FORMAT:
+        version = line.removeprefix(MAGIC).strip()
+        if not version.isdigit() or int(version) > FORMAT:
             raise DataError(
-                f"{self.path} was exported by a newer rankloop (format {told.decode(errors='replace')}, this one reads "
-                f"{FORMAT}); upgrade rankloop"
+                f"{self.path} was exported by a newer rankloop (format {version.decode(errors='replace')}, this one "
+                f"reads {FORMAT}); upgrade rankloop"
             )
         return line
 
@@ -172,11 +173,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def require_schema(path: Path, found: int) -> None:
+def require_schema(path: Path, version: int) -> None:
     """Refuse rows whose columns are not those of this version's tables."""
-    if found != newest_version():
+    if version != newest_version():
         raise DataError(
-            f"{path} holds tables of format {found}, and this rankloop's are of format {newest_version()}; use the "
+            f"{path} holds tables of format {version}, and this rankloop's are of format {newest_version()}; use the "
             f"version of rankloop that wrote it, or (if it is older) serve the log once with this one and export again"
         )
 

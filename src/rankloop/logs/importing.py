@@ -1,18 +1,16 @@
 """A log into an empty store, of either kind: all of it or nothing. Backups are logs that were put aside."""
 
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
-from rankloop.live.stores import SQLiteStore, opened
-from rankloop.live.stores.contract import TABLES, Store, key_columns
-from rankloop.logs.access import Rows, at_one_moment, existing, is_shared, load
-from rankloop.logs.exported import ORDER, Exported, Progress, in_chunks, require_schema, write_export
+from rankloop.live.stores import Reader, Store, is_server, opened, opened_copy
+from rankloop.live.stores.contract import Rows
+from rankloop.logs.access import existing
+from rankloop.logs.exported import ORDER, Exported, Progress, in_chunks, require_schema, silent, write_export
 
 NUMBERS_SKIPPED = 1_000_000_000
 """How far a restored store moves each model's impression numbers on: ids that were given out after the backup was
@@ -21,7 +19,7 @@ SQLITE = b"SQLite format 3\0"
 
 
 def import_log(
-    path: str | os.PathLike[str], address: str | Path, *, skip_numbers: int = 0, progress: Progress | None = None
+    path: str | os.PathLike[str], address: str | Path, *, skip_numbers: int = 0, progress: Progress = silent
 ) -> dict[str, int]:
     """Put an exported log into an empty store, all or nothing; rows by table.
 
@@ -30,33 +28,26 @@ def import_log(
     """
     exported = Exported(path, progress)
     with _empty(address) as store:
-        load(store, _moved_on(exported.frames(progress), skip_numbers))
+        store.add_rows(_moved_on(exported.frames(progress), skip_numbers))
     return exported.counts
 
 
-def back_up(
-    address: str | Path, path: str | os.PathLike[str], at: int, progress: Progress | None = None
-) -> dict[str, int]:
-    """Put a copy aside while the service runs: SQLite's own online backup, or an export of a server's log.
-
-    Gives the number of rows by table.
-    """
-    if is_shared(address):
-        with at_one_moment(address) as store:
-            return write_export(store, path, at, progress)
+def back_up(address: str | Path, path: str | os.PathLike[str], at: int, progress: Progress = silent) -> dict[str, int]:
+    """Put a copy aside while the service runs: the database's own, or an export of a server's log; rows by table."""
     target = Path(path)
-    with existing(address) as store:
-        assert isinstance(store, SQLiteStore)
-        if target.exists() and target.samefile(store.path):
-            raise SettingsError(f"backup: {target} is the log itself; give another file")
-        with written_whole(target, private=True) as partial:
-            try:
-                return _copy(store.path, partial, progress)
-            except sqlite3.Error as error:
-                raise DataError(f"cannot write {target}: {error}") from None
+    if not is_server(address) and target.exists() and target.samefile(address):
+        raise SettingsError(f"backup: {target} is the log itself; give another file")
+    with existing(address) as store, written_whole(target, private=True) as partial:
+        if not store.copy_to(partial):
+            with store.at_one_moment() as moment:
+                return write_export(moment, partial, at, progress)
+        with opened_copy(partial) as copy:
+            counts = copy.count_rows()
+        progress(counts["events"], counts["events"])
+        return counts
 
 
-def restore(path: str | os.PathLike[str], address: str | Path, progress: Progress | None = None) -> dict[str, int]:
+def restore(path: str | os.PathLike[str], address: str | Path, progress: Progress = silent) -> dict[str, int]:
     """Make a store from a backup of either kind, into an empty store of either kind, all or nothing; rows by table.
 
     Impression numbers skip far ahead: whoever still holds an id that was given out after the backup was made must not
@@ -64,40 +55,20 @@ def restore(path: str | os.PathLike[str], address: str | Path, progress: Progres
     """
     if not _is_sqlite(path):
         return import_log(path, address, skip_numbers=NUMBERS_SKIPPED, progress=progress)
-    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as source:
-        try:
-            require_schema(Path(path), source.execute("PRAGMA user_version").fetchone()[0])
-            counts = _counts(source)
-            with _empty(address) as store:
-                load(store, _moved_on(_frames(source, counts["events"], progress), NUMBERS_SKIPPED))
-        except sqlite3.Error as error:
-            raise DataError(f"cannot read {path}: {error}") from None
+    with opened_copy(path) as copy:
+        require_schema(Path(path), copy.format)
+        counts = copy.count_rows()
+        with _empty(address) as store:
+            store.add_rows(_moved_on(_frames(copy, counts["events"], progress), NUMBERS_SKIPPED))
     return counts
 
 
-def _copy(source: Path, target: Path, progress: Progress | None) -> dict[str, int]:
-    """One consistent moment: in a single step, so that what is written meanwhile does not make it begin again."""
-    with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
-        here.backup(there)
-        there.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
-        if (told := there.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
-            raise DataError(f"{source} is damaged, so a backup would be too: {told}")
-        counts = _counts(there)
-        if progress:
-            progress(counts["events"], counts["events"])
-    return counts
-
-
-def _counts(connection: sqlite3.Connection) -> dict[str, int]:
-    return {table: int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in TABLES}
-
-
-def _frames(source: sqlite3.Connection, events: int, progress: Progress | None) -> Iterator[tuple[str, Rows]]:
+def _frames(source: Reader, events: int, progress: Progress) -> Iterator[tuple[str, Rows]]:
     done = 0
     for table in ORDER:
-        for rows in in_chunks(source.execute(f"SELECT * FROM {table} ORDER BY {key_columns(table)}")):
+        for rows in in_chunks(source.export_rows(table)):
             yield table, rows
-            if table == "events" and progress:
+            if table == "events":
                 done += len(rows)
                 progress(done, events)
 
@@ -111,13 +82,13 @@ def _moved_on(frames: Iterable[tuple[str, Rows]], numbers: int) -> Iterator[tupl
 @contextmanager
 def _empty(address: str | Path) -> Iterator[Store]:
     """An empty store to fill. A file that was made for it is taken away again if it was not filled."""
-    made = not is_shared(address) and not Path(address).exists()
+    made = not is_server(address) and not Path(address).exists()
     try:
         with opened(address) as store:
-            found = [table for table in TABLES if any(True for _ in store.export_rows(table))]
-            if found:
+            filled = [table for table in ORDER if any(True for _ in store.export_rows(table))]
+            if filled:
                 raise SettingsError(
-                    f"{store!r} is not empty: there are {', '.join(found)}; give a new file, or an empty database "
+                    f"{store!r} is not empty: there are {', '.join(filled)}; give a new file, or an empty database "
                     f"that no service was started on"
                 )
             yield store

@@ -15,9 +15,10 @@ from rankloop.live.events import FOLDED, Event, Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, load, settings_of
 from rankloop.live.log import Control, settle
+from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Snapshot, Store, StoredModel
-from rankloop.logs.access import COMPACTED, erased_events, existing, find_model, upkeep_lease
-from rankloop.logs.exported import Progress
+from rankloop.logs.access import COMPACTED, existing, find_model, upkeep_lease
+from rankloop.logs.exported import Progress, silent
 
 BATCH = 256
 PATIENCE = 30.0
@@ -48,7 +49,7 @@ class Refolded(msgspec.Struct, frozen=True):
     forgotten: int
 
 
-def refold(address: str | Path, name: str, at: int, progress: Progress | None = None) -> Refolded:
+def refold(address: str | Path, name: str, at: int, progress: Progress = silent) -> Refolded:
     """Compute a model's weights anew and go on from them."""
     with existing(address) as store, upkeep_lease(store):
         model = find_model(store, name)
@@ -59,14 +60,14 @@ def refold(address: str | Path, name: str, at: int, progress: Progress | None = 
         _follow(store, model, old)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
-            while again.follow(store.last_offset(), None):
+            while again.follow(store.last_offset(), silent):
                 pass
             _follow(store, model, old)
             body = encode(Restored(old.version, again.fold.state()))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
         version = _kept(store, model, offset, at)
         forgotten = (
-            _forget_older(store, model, offset) if version is not None and model.id in erased_events(store) else 0
+            _forget_older(store, model, offset) if version is not None and model.id in store.erased_events() else 0
         )
         return Refolded(
             model=name,
@@ -87,7 +88,7 @@ class _Again:
         self._store, self._model = store, model
         self.kept_states = 0
         self.fold, self.begins = self._beginning()
-        wanted = store.events(0, 1_000_000, kinds=(Kind.ROLLED_BACK,), model=model.id)
+        wanted = each_event(store, kinds=(Kind.ROLLED_BACK,), model=model.id)
         self._wanted = {decode(event.kind, event.body).offset for event in wanted}
         self._states: dict[int, bytes] = {}
 
@@ -102,17 +103,15 @@ class _Again:
         oldest = self._store.snapshot(self._model.id, snapshots[-1].version) if snapshots else None
         if oldest is None:
             raise SettingsError(f"refold: {self._model.name} has neither its first events nor a snapshot left")
-        fold = Fold(settings, [0.0] * len(settings.names))
-        fold.restore(oldest.state, oldest.offset)
-        return fold, f"version {oldest.version}"
+        return Fold.restored(settings, oldest.state, oldest.offset), f"version {oldest.version}"
 
-    def follow(self, last: int, progress: Progress | None) -> bool:
+    def follow(self, last: int, progress: Progress) -> bool:
         """Fold some more; whether there may be more."""
         events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
         for event in events:
             self._remember(event.offset)
             self._apply(event)
-        if progress and events:
+        if events:
             progress(events[-1].offset, last)
         return len(events) == BATCH
 
@@ -138,9 +137,8 @@ class _Again:
 
 def _follow(store: Store, model: StoredModel, fold: Fold) -> None:
     """Bring a state up to the end of the log."""
-    while events := store.events(fold.offset, BATCH, kinds=FOLDED, model=model.id):
-        for event in events:
-            fold.apply(event, closed_impression(store, event))
+    for event in each_event(store, fold.offset, kinds=FOLDED, model=model.id):
+        fold.apply(event, closed_impression(store, event))
 
 
 def _kept(store: Store, model: StoredModel, offset: int, at: int) -> int | None:

@@ -98,8 +98,8 @@ class Structure:
     def _check_place(self, event: Event) -> None:
         missing = range(max(self.next, self._compacted), event.offset)
         if missing:
-            told = f"events {missing[0]} to {missing[-1]} are" if len(missing) > 1 else f"event {missing[0]} is"
-            self.problems.append(f"{told} missing")
+            events = f"events {missing[0]} to {missing[-1]} are" if len(missing) > 1 else f"event {missing[0]} is"
+            self.problems.append(f"{events} missing")
         self.next = event.offset + 1
 
     def _shown(self, event: Event, impression: Impression) -> bool:
@@ -114,31 +114,31 @@ class Structure:
         return True
 
     def _clicked(self, event: Event, clicks: Clicks) -> bool:
-        found = self._open.get((event.model, event.number))
+        waiting = self._open.get((event.model, event.number))
         if clicks.late:
             return True
-        if found is None:
+        if waiting is None:
             if not self._compacted:
                 return self._wrong(event, f"impression {event.number}, which it is about, is not open")
             # Its page may have been compacted away; its closing will tell.
             self._older.add((event.model, event.number))
             return True
-        shown, before = found
+        shown, before = waiting
         if len(clicks.ranks) != len(clicks.values) or any(not 0 <= rank < len(before) for rank in clicks.ranks):
             return self._wrong(event, "it clicks on ranks that the page does not have")
         self._open[event.model, event.number] = shown, merge_clicks(before, clicks.ranks, clicks.values)[0]
         return True
 
     def _closed(self, event: Event, closing: Closing) -> bool:
-        found = self._open.pop((event.model, event.number), None)
+        waiting = self._open.pop((event.model, event.number), None)
         self._older.discard((event.model, event.number))
-        if found is None:
+        if waiting is None:
             if closing.shown < self._compacted:
                 return True
             return self._wrong(event, f"it closes impression {event.number}, which is not open")
-        if found[0] != closing.shown:
-            return self._wrong(event, f"it says that its page is event {closing.shown}, which is event {found[0]}")
-        if found[1].tolist() != closing.clicks:
+        if waiting[0] != closing.shown:
+            return self._wrong(event, f"it says that its page is event {closing.shown}, which is event {waiting[0]}")
+        if waiting[1].tolist() != closing.clicks:
             return self._wrong(event, f"its clicks {closing.clicks} are not those that were reported")
         return True
 

@@ -5,7 +5,6 @@ computable from a snapshot and the events after it.
 """
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,19 +12,10 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.live.events import Closing, Kind, decode
 from rankloop.live.service import client_hash
+from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store, StoredModel
-from rankloop.logs.access import (
-    COMPACTED,
-    erased_events,
-    existing,
-    forget_thoroughly,
-    held,
-    is_shared,
-    nobody_learns,
-    reclaim,
-    upkeep_lease,
-)
-from rankloop.logs.exported import Progress
+from rankloop.logs.access import COMPACTED, existing, nobody_learns, upkeep_lease
+from rankloop.logs.exported import Progress, silent
 from rankloop.settings import require_number
 
 DAY = 86_400_000
@@ -61,7 +51,7 @@ class Erased(msgspec.Struct, frozen=True):
     models: list[str]
 
 
-def compact(address: str | Path, keep_days: float, at: int, progress: Progress | None = None) -> Compacted:
+def compact(address: str | Path, keep_days: float, at: int, progress: Progress = silent) -> Compacted:
     """Delete what is older than `keep_days` and not needed to compute anything that is kept."""
     require_number("compact", "keep-days", keep_days, at_least=0, at_most=36_500)
     with existing(address) as store, upkeep_lease(store):
@@ -72,19 +62,18 @@ def compact(address: str | Path, keep_days: float, at: int, progress: Progress |
         cut = _oldest_needed(store, bases, cut)
         # Said before it is done: a gap that nobody announced is a fault.
         store.set_fact(COMPACTED, str(max(cut, int(store.fact(COMPACTED) or 0))))
-        forget_thoroughly(store)
+        store.overwrite_deleted()
         snapshots = _drop_snapshots(store, bases)
         events = _drop_events(store, cut, progress)
-        before = _file_bytes(address)
-        shrunk = reclaim(store, alone=nobody_learns(store, models))
+        reclaimed = store.reclaim(alone=nobody_learns(store, models))
         begins = store.events(cut - 1, 1)
         return Compacted(
             events=events,
             snapshots=snapshots,
             first_offset=cut,
             begins=begins[0].at if begins else None,
-            freed_bytes=max(0, before - _file_bytes(address)),
-            shrunk=shrunk,
+            freed_bytes=reclaimed.freed_bytes,
+            shrunk=reclaimed.shrunk,
         )
 
 
@@ -97,12 +86,12 @@ def erase(address: str | Path, client: str) -> Erased:
         if salt is None:
             return Erased(0, [])
         hashed = client_hash(client, bytes.fromhex(salt))
-        before = erased_events(store)
-        forget_thoroughly(store)
+        before = store.erased_events()
+        store.overwrite_deleted()
         impressions = store.erase(hashed)
-        after = erased_events(store)
+        after = store.erased_events()
         if impressions:
-            reclaim(store, alone=nobody_learns(store, store.models()))
+            store.reclaim(alone=nobody_learns(store, store.models()))
         models = [model.name for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
         return Erased(impressions, models)
 
@@ -112,9 +101,9 @@ def _first_since(store: Store, since: int) -> int:
     low, high = 0, store.last_offset()
     while low < high:
         middle = (low + high) // 2
-        found = store.events(middle, 1)
-        if found and found[0].at < since:
-            low = found[0].offset
+        next_event = store.events(middle, 1)
+        if next_event and next_event[0].at < since:
+            low = next_event[0].offset
         else:
             high = middle
     return low + 1
@@ -141,16 +130,10 @@ def _oldest_needed(store: Store, bases: dict[int, int], cut: int) -> int:
     for row in store.export_rows("open_impressions"):
         cut = min(cut, row[2])
     for model in store.models():
-        for closing in _closings(store, model, bases.get(model.id, 0)):
+        for event in each_event(store, bases.get(model.id, 0), kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK):
+            closing: Closing = decode(event.kind, event.body)
             cut = min(cut, closing.shown)
     return cut
-
-
-def _closings(store: Store, model: StoredModel, after: int) -> Iterator[Closing]:
-    while events := store.events(after, CHUNK, kinds=(Kind.CLOSED,), model=model.id):
-        for event in events:
-            yield decode(event.kind, event.body)
-        after = events[-1].offset
 
 
 def _drop_snapshots(store: Store, bases: dict[int, int]) -> int:
@@ -160,14 +143,10 @@ def _drop_snapshots(store: Store, bases: dict[int, int]) -> int:
         older = [snapshot.version for snapshot in store.snapshots(model) if snapshot.offset < base]
         store.forget_snapshots(model, older)
         dropped += len(older)
-    deleted = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
-    with held(store) as run:
-        dropped += run(f"DELETE FROM snapshots WHERE {deleted}")
-        run(f"DELETE FROM tallies WHERE {deleted}")
-    return dropped
+    return dropped + store.forget_deleted_models()
 
 
-def _drop_events(store: Store, cut: int, progress: Progress | None) -> int:
+def _drop_events(store: Store, cut: int, progress: Progress) -> int:
     oldest = store.events(0, 1)
     dropped = 0
     place = oldest[0].offset if oldest else cut
@@ -175,14 +154,7 @@ def _drop_events(store: Store, cut: int, progress: Progress | None) -> int:
         began = time.monotonic()
         place = min(place + STEP, cut)
         dropped += store.drop_events(place)
-        if progress:
-            progress(place, cut)
+        progress(place, cut)
         # As long as it took: whoever waits to write gets a turn.
         time.sleep(time.monotonic() - began)
     return dropped
-
-
-def _file_bytes(address: str | Path) -> int:
-    if is_shared(address):
-        return 0
-    return sum(path.stat().st_size for path in (Path(address), Path(f"{address}-wal")) if path.exists())

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankloop.live.stores.contract import Store
+from rankloop.live.stores.contract import Reader
 from rankloop.live.ubi import all_events, all_queries
 from rankloop.logs.access import find_model
-from rankloop.logs.exported import Progress, whole_file
+from rankloop.logs.exported import Progress, silent, whole_file
 from rankloop.settings import require_choice
 from rankloop.ubi import UbiEvent, UbiQuery, ndjson_lines
 
@@ -17,11 +17,11 @@ FORMS = ("ubi", "ubi-queries", "ubi-events")
 
 
 def write_ubi(
-    store: Store,
+    store: Reader,
     path: str | os.PathLike[str],
     form: str,
     model: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
 ) -> dict[str, int]:
     """Write the pages of a model (None: of all) into a file, which appears when it is complete; what is in it.
 
@@ -36,14 +36,14 @@ def write_ubi(
 
 
 def _objects(
-    store: Store, form: str, name: str | None, counts: Counter[str], progress: Progress | None
+    store: Reader, form: str, name: str | None, counts: Counter[str], progress: Progress
 ) -> Iterator[UbiQuery | UbiEvent]:
     models = store.models() if name is None else [find_model(store, name)]
     last = store.last_offset()
     for model in models:
         if form != "ubi-events":
             for offset, query in all_queries(store, model.id, model.name):
-                _tell(progress, offset, last)
+                progress(offset, last)
                 if query is None:
                     counts["left_out"] += 1
                 else:
@@ -51,13 +51,8 @@ def _objects(
                     yield query
         if form != "ubi-queries":
             for offset, events in all_events(store, model.id, model.name):
-                _tell(progress, offset, last)
+                progress(offset, last)
                 # A page that is left out here was counted among the queries.
                 counts["left_out"] += events is None and form == "ubi-events"
                 counts["events"] += len(events or ())
                 yield from events or ()
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress:
-        progress(done, total)

@@ -4,23 +4,20 @@ A model's fold begins at its creation. Where events were erased or compacted awa
 from the next snapshot; so everything that can still be computed is, and the report says from where.
 """
 
-import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from rankloop.errors import DataError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Open, Snapshot, Store
-from rankloop.logs.access import COMPACTED, at_one_moment, is_shared
-from rankloop.logs.exported import Progress
+from rankloop.live.stores import each_event
+from rankloop.live.stores.contract import Open, Reader, Snapshot
+from rankloop.logs.access import COMPACTED, existing
+from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
 
 CHUNK = 256
@@ -55,19 +52,19 @@ class Verified(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def verify(address: str | Path, progress: Progress | None = None) -> Verified:
+def verify(address: str | Path, progress: Progress = silent) -> Verified:
     """Check a log, as it is at this moment, beside whoever writes to it."""
-    with at_one_moment(address) as store:
-        damage = [] if is_shared(address) else _damage(Path(address))
-        if damage:
+    with existing(address) as store:
+        if damage := store.damage():
             return Verified(0, 0, [], damage)
-        return _Verification(store).run(progress)
+        with store.at_one_moment() as moment:
+            return _Verification(moment).run(progress)
 
 
 class _Verification:
     """One walk over a log."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
         rows = [ModelRow(*row) for row in store.export_rows("models")]
         self._structure = Structure(rows, int(store.fact(COMPACTED) or 0))
@@ -80,17 +77,20 @@ class _Verification:
         self._due = 0
         """The next snapshot to look at, of whatever model."""
 
-    def run(self, progress: Progress | None) -> Verified:
+    def run(self, progress: Progress) -> Verified:
         last, count = self._store.last_offset(), 0
-        for event in _events(self._store):
+        for event in each_event(self._store, at_once=CHUNK):
             count += 1
             self._take(event)
-            if progress and count % CHUNK == 0:
+            if count % CHUNK == 0:
                 progress(event.offset, last)
         for check in self._checks.values():
             check.compare(up_to=last)
         self._structure.end(last, (Open(*row) for row in self._store.export_rows("open_impressions")))
-        problems = [*self._structure.problems, *(told for check in self._checks.values() for told in check.problems)]
+        problems = [
+            *self._structure.problems,
+            *(problem for check in self._checks.values() for problem in check.problems),
+        ]
         return Verified(count, last, [check.result() for check in self._checks.values()], problems)
 
     def _take(self, event: Event) -> None:
@@ -109,7 +109,7 @@ class _Verification:
 class _Check:
     """One model's fold, next to its snapshots."""
 
-    def __init__(self, store: Store, row: ModelRow, settings: ModelSettings) -> None:
+    def __init__(self, store: Reader, row: ModelRow, settings: ModelSettings) -> None:
         self._store = store
         self._model = row
         self._settings = settings
@@ -160,7 +160,7 @@ class _Check:
             else:
                 self._checked += 1
                 self._different += 1
-                self._tell(self._fold, snapshot)
+                self._report(self._fold, snapshot)
 
     def skip_to(self, offset: int) -> None:
         """Events before this one are missing: only a state at their very end can be gone on from."""
@@ -176,48 +176,29 @@ class _Check:
             self._begins = f"version {snapshot.version}"
 
     def _restored(self, snapshot: Snapshot) -> Fold | None:
-        fold = Fold(self._settings, [0.0] * len(self._settings.names))
         try:
-            fold.restore(snapshot.state, snapshot.offset)
+            return Fold.restored(self._settings, snapshot.state, snapshot.offset)
         except (ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
             self.problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
             return None
-        return fold
 
-    def _tell(self, fold: Fold, snapshot: Snapshot) -> None:
+    def _report(self, fold: Fold, snapshot: Snapshot) -> None:
         kept = self._restored(snapshot)
         if kept is None:
             return
-        told = f"version {snapshot.version} of {self._model.name} is not what the log folds to: "
+        problem = f"version {snapshot.version} of {self._model.name} is not what the log folds to: "
         apart = np.abs(kept.ranker.weights - fold.ranker.weights)
         if apart.max() > 0:
             worst = int(apart.argmax())
-            told += (
+            problem += (
                 f"the weight of {self._settings.names[worst]} is {kept.ranker.weights[worst]!r}, and the log gives "
                 f"{fold.ranker.weights[worst]!r}"
             )
         else:
-            told += "the weights are the same, but not what else the state holds"
-        self.problems.append(told)
+            problem += "the weights are the same, but not what else the state holds"
+        self.problems.append(problem)
 
     def result(self) -> ModelVerified:
         return ModelVerified(
             self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins
         )
-
-
-def _events(store: Store) -> Iterator[Event]:
-    after = 0
-    while events := store.events(after, CHUNK):
-        yield from events
-        after = events[-1].offset
-
-
-def _damage(path: Path) -> list[str]:
-    """What SQLite itself finds wrong with its file."""
-    try:
-        with closing(sqlite3.connect(path)) as connection:
-            told = [row[0] for row in connection.execute("PRAGMA integrity_check(10)")]
-    except sqlite3.DatabaseError as error:
-        raise DataError(f"cannot read {path}: {error}") from None
-    return [] if told == ["ok"] else [f"the file is damaged: {' '.join(line.split())}" for line in told]

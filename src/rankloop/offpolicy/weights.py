@@ -174,12 +174,12 @@ def _check_could_be_shown(at_own_rank: Array, log_page: float, shown: NDArray[np
 
 
 def _per_rank(values: ArrayLike, ranks: int, name: str, at_most: float = math.inf) -> Array:
-    found = np.array(values, dtype=np.float64, ndmin=1)
-    fits = found.shape == (ranks,) and np.isfinite(found).all() and found.min() >= 0 and found.max() <= at_most
+    numbers = np.array(values, dtype=np.float64, ndmin=1)
+    fits = numbers.shape == (ranks,) and np.isfinite(numbers).all() and numbers.min() >= 0 and numbers.max() <= at_most
     if not fits:
         allowed = "probabilities" if at_most == 1 else "finite numbers, at least 0"
         raise SettingsError(f"weigh: {name} must be {allowed}, one per rank of the page ({ranks}); got {values!r}")
-    return found
+    return numbers
 
 
 def _matched(weights: Sequence[Weights], clicks: Sequence[ArrayLike]) -> list[tuple[Weights, Array]]:

@@ -13,7 +13,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner, load
 from rankloop.live.service import client_hash
 from rankloop.live.stores import open_store
-from rankloop.logs.access import COMPACTED, existing, held
+from rankloop.logs.access import COMPACTED, existing
 from rankloop.logs.refolding import refold
 from rankloop.logs.trimming import DAY, compact, erase
 from rankloop.logs.verifying import verify
@@ -28,8 +28,8 @@ def log(store):
 
 def change(store, sql):
     """Change a store behind its back; how many rows."""
-    with held(store) as run:
-        return run(sql)
+    with store._exclusive() as connection:
+        return connection.execute(sql).rowcount
 
 
 def blob(store, content):

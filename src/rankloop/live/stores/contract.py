@@ -6,10 +6,13 @@ ends. Offsets have no gaps, so a missing event cannot go unnoticed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from rankloop.errors import SettingsError
 from rankloop.live.events import Event
+
+Rows = Sequence[Sequence[Any]]
 
 TABLES = {
     "facts": "name",
@@ -104,6 +107,13 @@ class Secret(NamedTuple):
     created: int
 
 
+class Reclaimed(NamedTuple):
+    """Whether a store was rewritten without what had been deleted, and how many bytes the disk got back."""
+
+    shrunk: bool
+    freed_bytes: int
+
+
 class Lease(Protocol):
     """The right to do something that only one process may do."""
 
@@ -143,14 +153,8 @@ class Transaction(Protocol):
         """Keep it, if the newest snapshot of the model is still the one at offset `expects` (−1: none)."""
 
 
-class Store(Protocol):
-    """Where a log lies."""
-
-    shared: bool
-    """Whether other processes may rank and learn on the same log."""
-
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
+class Reader(Protocol):
+    """What can be asked of a log."""
 
     def events(
         self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
@@ -162,6 +166,12 @@ class Store(Protocol):
 
     def last_offset(self) -> int:
         """The newest event's place; 0 in an empty log."""
+
+    def newest_closings(self, model: int, limit: int) -> list[Event]:
+        """Closings of a model's impressions, the newest first."""
+
+    def erased_events(self) -> dict[int, int]:
+        """How many events of each model were erased; models without any are left out."""
 
     def open_impression(self, model: int, number: int) -> Open | None:
         """An impression that still waits for clicks."""
@@ -175,14 +185,8 @@ class Store(Protocol):
     def newest_open(self, model: int, limit: int) -> list[Open]:
         """Open impressions, the newest first."""
 
-    def newest_closings(self, model: int, limit: int) -> list[Event]:
-        """Closings of a model's impressions, the newest first."""
-
     def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
         """What closed impressions add up to, in spans of so many minutes that begin at `since_minute` or later."""
-
-    def reserve(self, model: int, count: int) -> int:
-        """The first of `count` impression numbers that nobody else gets."""
 
     def models(self) -> list[StoredModel]:
         """All models that were not deleted."""
@@ -199,11 +203,36 @@ class Store(Protocol):
     def snapshots(self, model: int) -> list[Snapshot]:
         """All states that are kept, newest first, without the states themselves."""
 
-    def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
-        """Thin out history."""
-
     def api_keys(self) -> list[ApiKey]:
         """All keys, revoked ones too."""
+
+    def secrets(self) -> list[Secret]:
+        """Signing secrets, newest first."""
+
+    def fact(self, name: str) -> str | None:
+        """A small thing to remember about the store."""
+
+    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
+
+    def count_rows(self) -> dict[str, int]:
+        """Rows by table."""
+
+
+class Store(Reader, Protocol):
+    """Where a log lies."""
+
+    shared: bool
+    """Whether other processes may rank and learn on the same log."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
+
+    def reserve(self, model: int, count: int) -> int:
+        """The first of `count` impression numbers that nobody else gets."""
+
+    def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
+        """Thin out history."""
 
     def add_api_key(self, key: ApiKey) -> bool:
         """Keep a key; False if the name is taken."""
@@ -214,17 +243,11 @@ class Store(Protocol):
     def revoke_api_key(self, name: str, at: int) -> bool:
         """No longer accept a key; False if there is none of that name."""
 
-    def secrets(self) -> list[Secret]:
-        """Signing secrets, newest first."""
-
     def add_secret(self, value: bytes, at: int) -> None:
         """A new secret that signs from now on."""
 
     def drop_secrets(self, before: int) -> int:
         """Forget secrets that were replaced before a time; how many."""
-
-    def fact(self, name: str) -> str | None:
-        """A small thing to remember about the store."""
 
     def set_fact(self, name: str, value: str) -> None:
         """Remember it, in the place of what was known before."""
@@ -234,6 +257,14 @@ class Store(Protocol):
 
     def lease(self, name: str) -> Lease | None:
         """Held by one process at a time and freed when that process dies; None if taken."""
+
+    # Keeping a log
+
+    def at_one_moment(self) -> AbstractContextManager[Reader]:
+        """The log as it is now, whatever is written meanwhile; nobody waits for the reader. For use in one thread."""
+
+    def add_rows(self, frames: Iterable[tuple[str, Rows]]) -> None:
+        """Add rows to several tables, all or none."""
 
     def erase(self, client: bytes) -> int:
         """Blank the impressions of one person, with their clicks; how many. Their places in the log stay.
@@ -247,11 +278,23 @@ class Store(Protocol):
         The newest event always stays: its place must not be given again.
         """
 
-    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
-        """All rows of a table, in the order of its key."""
+    def forget_deleted_models(self) -> int:
+        """Delete the states and tallies of models that were deleted; how many states."""
 
-    def import_rows(self, table: str, rows: Iterable[tuple[Any, ...]]) -> int:
-        """Add rows of an exported log to an empty store; how many."""
+    def overwrite_deleted(self) -> None:
+        """From now on, what this store deletes is overwritten rather than left for whoever looks closely at its files.
+
+        A server does that when it vacuums.
+        """
+
+    def reclaim(self, *, alone: bool) -> Reclaimed:
+        """Let the room of deleted rows be used again; the disk gets it back if whoever asks is alone with the log."""
+
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files, in sentences; a server's are its administrator's."""
+
+    def copy_to(self, path: Path) -> bool:
+        """Copy the whole store, as it is at one moment, into a file; False where the files are a server's."""
 
     def close(self) -> None:
         """Let go of the store."""

@@ -25,15 +25,15 @@ def newest_version() -> int:
     return 1 + len(MIGRATIONS)
 
 
-def missing_migrations(found: int, where: object) -> list[Migration]:
-    """What a store of version `found` still needs; a version from the future is refused.
+def missing_migrations(version: int, where: object) -> list[Migration]:
+    """What a store of version `version` still needs; a version from the future is refused.
 
     >>> missing_migrations(1, "shop.db")
     []
     """
-    if found > newest_version():
+    if version > newest_version():
         raise StoreError(
-            f"{where} was written by a newer rankloop (format {found}, this one reads up to {newest_version()}); "
+            f"{where} was written by a newer rankloop (format {version}, this one reads up to {newest_version()}); "
             f"upgrade rankloop"
         )
-    return MIGRATIONS[found - 1 :]
+    return MIGRATIONS[version - 1 :]

@@ -101,8 +101,8 @@ class Server:
         """The advisory lock of this name: 64 bits, different for every schema (and, by PostgreSQL, every database)."""
         if not self._schema:
             self._schema = str(self.rows("SELECT coalesce(current_schema(), '')")[0][0])
-        told = f"rankloop\0{self._schema}\0{name}".encode()
-        return int.from_bytes(blake2b(told, digest_size=8).digest(), "big", signed=True)
+        whole = f"rankloop\0{self._schema}\0{name}".encode()
+        return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big", signed=True)
 
     # Reading
 
@@ -111,14 +111,14 @@ class Server:
         with self.translated():
             connection = self._borrow()
             try:
-                return _fetch(connection, sql, values)
+                return fetch(connection, sql, values)
             except psycopg.OperationalError as error:
                 if not is_broken(connection, error):
                     raise
                 self._forget_idle()
                 connection.close()
                 connection = self.connect()
-                return _fetch(connection, sql, values)
+                return fetch(connection, sql, values)
             finally:
                 self._give_back(connection)
 
@@ -219,13 +219,29 @@ class Server:
             raise StoreError(f"{self}: {_sentence(error)}") from error
 
 
+class Marked:
+    """A connection that takes SQL with `?` for each value, as the stores share it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[tuple[Any, ...]]:
+        """Run one statement."""
+        return self._connection.execute(_marked(sql), values)
+
+
+def fetch(connection: Connection, sql: str, values: Sequence[Any]) -> list[Any]:
+    """What a question finds, in binary."""
+    return connection.cursor(binary=True).execute(_marked(sql), values).fetchall()
+
+
+def _marked(sql: str) -> str:
+    return sql.replace("?", "%s")
+
+
 def is_broken(connection: Connection, error: psycopg.Error) -> bool:
     """Whether the connection is lost, rather than the statement wrong."""
     return connection.closed or error.sqlstate in GONE
-
-
-def _fetch(connection: Connection, sql: str, values: Sequence[Any]) -> list[Any]:
-    return connection.cursor(binary=True).execute(sql, values).fetchall()
 
 
 def _last_row(connection: Connection, sql: str) -> Any:
@@ -262,11 +278,11 @@ def _without_password(parameters: dict[str, Any]) -> str:
 
 
 def _sentence(error: psycopg.Error) -> str:
-    told = _one_line(error)
+    reason = _one_line(error)
     remedy = REMEDIES.get(error.sqlstate or "")
     if error.sqlstate in GONE or (error.sqlstate is None and isinstance(error, psycopg.OperationalError)):
         remedy = "the connection is lost; a new one is made with the next request"
-    return f"{told}: {remedy}" if remedy else told
+    return f"{reason}: {remedy}" if remedy else reason
 
 
 def _one_line(error: psycopg.Error) -> str:

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankloop.live.events import Event
-from rankloop.live.stores.contract import Open, Snapshot, Tally
-from rankloop.live.stores.postgres_connections import Connection
+from rankloop.live.stores.contract import Open, Tally
+from rankloop.live.stores.postgres_connections import Connection, Marked
+from rankloop.live.stores.sql import OPEN, SQLTransaction
 
 EVENT_TYPES = ["int8", "int8", "int8", "int8", "int8", "bytea", "bytea"]
 
-NEXT_OFFSET = "SELECT coalesce(max(position), 0) + 1 FROM events"
-FIND = """
-SELECT model, number, shown, at, grp, displacement, clicks
+FIND = f"""
+SELECT {OPEN}
 FROM open_impressions JOIN unnest(%b::bigint[], %b::bigint[]) AS wanted (model, number) USING (model, number)
 """
 OPENED = """
@@ -39,16 +39,13 @@ ON CONFLICT (model, span, minute, grp, rank) DO UPDATE SET
   shown = t.shown + excluded.shown, clicks = t.clicks + excluded.clicks,
   squares = t.squares + excluded.squares, displacement = t.displacement + excluded.displacement
 """
-SAVE = """
-INSERT INTO snapshots VALUES (%s, %s, %s, %s, %b)
-ON CONFLICT (model, version) DO UPDATE SET position = excluded.position, at = excluded.at, state = excluded.state
-"""
 
 
-class PostgresTransaction:
+class PostgresTransaction(SQLTransaction):
     """The log, held exclusively."""
 
     def __init__(self, connection: Connection, next_offset: int) -> None:
+        super().__init__(Marked(connection))
         self._connection = connection
         self._next = next_offset
 
@@ -87,29 +84,6 @@ class PostgresTransaction:
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
         if rows:
             self._connection.execute(sql, _columns(rows))
-
-    def create_model(self, name: str, settings: bytes, at: int) -> int | None:
-        """A new model's id; None if the name is taken."""
-        sql = (
-            "INSERT INTO models (id, name, settings, created) SELECT coalesce(max(id), 0) + 1, %s, %b, %s FROM models "
-            "ON CONFLICT DO NOTHING RETURNING id"
-        )
-        row = self._connection.execute(sql, [name, settings, at]).fetchone()
-        return int(row[0]) if row else None
-
-    def delete_model(self, model: int, at: int) -> None:
-        """Forget the name; events stay until they are compacted away."""
-        self._connection.execute("UPDATE models SET deleted = %s WHERE id = %s", [at, model])
-        self._connection.execute("DELETE FROM open_impressions WHERE model = %s", [model])
-
-    def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
-        """Keep it, if nobody else has gone on from the state it builds on."""
-        sql = "SELECT coalesce(max(position), -1) FROM snapshots WHERE model = %s"
-        row = self._connection.execute(sql, [snapshot.model]).fetchone()
-        if row is None or row[0] != expects:
-            return False
-        self._connection.execute(SAVE, snapshot)
-        return True
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:

@@ -130,8 +130,8 @@ class Evaluator:
             ]  # fmt: skip
         except DataError:
             return "all but impossible under its own scores"
-        for candidate, found in zip(self._candidates, weights, strict=True):
-            self._weights[candidate.name].append(found)
+        for candidate, its_weights in zip(self._candidates, weights, strict=True):
+            self._weights[candidate.name].append(its_weights)
         self._clicks.append(clicks[ranks])
         return None
 
@@ -155,10 +155,10 @@ class Evaluator:
         last = self._candidates[-1].name
         new = evidence[last]._replace(name=last)
         fair = [candidate.name for candidate in self._candidates if candidate.fair]
-        found = {"logged": on_policy(self._clicks), **{policy: evidence[policy] for policy in fair}}
+        against = {"logged": on_policy(self._clicks), **{policy: evidence[policy] for policy in fair}}
         return [
-            Value(f"{last} − {other}", name, rule.method, difference(new, found[other]._replace(name=other), rule))
-            for other in found
+            Value(f"{last} − {other}", name, rule.method, difference(new, against[other]._replace(name=other), rule))
+            for other in against
             if other != last
         ]
 

@@ -15,9 +15,10 @@ from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Snapshot, Store, StoredModel
-from rankloop.logs.access import at_one_moment, is_shared
-from rankloop.logs.exported import MAGIC, Progress
+from rankloop.live.stores import is_server
+from rankloop.live.stores.contract import Reader, Snapshot, StoredModel
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import MAGIC, Progress, silent
 from rankloop.logs.importing import import_log
 
 BATCH = 256
@@ -26,9 +27,9 @@ RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
 
 
 @contextmanager
-def open_log(log: str | os.PathLike[str], progress: Progress | None = None) -> Iterator[Store]:
+def open_log(log: str | os.PathLike[str], progress: Progress = silent) -> Iterator[Reader]:
     """A log to read, as it is at this moment: a store's address, or a file that was exported."""
-    if is_shared(str(log)) or not _is_exported(Path(log)):
+    if is_server(str(log)) or not _is_exported(Path(log)):
         with at_one_moment(str(log)) as store:
             yield store
         return
@@ -52,7 +53,7 @@ class Replay:
 
     def __init__(
         self,
-        store: Store,
+        store: Reader,
         model: StoredModel,
         settings: ModelSettings | None = None,
         begin: Snapshot | None = None,
@@ -69,8 +70,7 @@ class Replay:
     def _begun(self, begin: Snapshot | None) -> Fold:
         if begin is None:
             return Fold(self.settings)
-        then = Fold(self._logged, [0.0] * len(self._logged.names))
-        then.restore(begin.state, begin.offset)
+        then = Fold.restored(self._logged, begin.state, begin.offset)
         if self.is_own:
             return then
         fold = Fold(self.settings, then.ranker.weights.tolist())
@@ -79,7 +79,7 @@ class Replay:
         fold.offset = begin.offset
         return fold
 
-    def follow(self, until: int, progress: Progress | None = None) -> None:
+    def follow(self, until: int, progress: Progress = silent) -> None:
         """Fold everything up to an offset."""
         while self.fold.offset < until:
             events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
@@ -89,8 +89,7 @@ class Replay:
                 self._apply(event)
             if not events or events[-1].offset > until:
                 self.fold.offset = until
-            if progress:
-                progress(self.fold.offset, until)
+            progress(self.fold.offset, until)
 
     def _apply(self, event: Event) -> None:
         if event.kind in RETURNS and not self.is_own:
@@ -111,14 +110,14 @@ class Replay:
         return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
 
 
-def snapshot_of(store: Store, model: StoredModel, version: int) -> Snapshot:
+def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:
     """A kept state to begin with; refused with what there is."""
-    found = store.snapshot(model.id, version)
-    if found is None:
-        kept = [str(snapshot.version) for snapshot in store.snapshots(model.id)]
+    snapshot = store.snapshot(model.id, version)
+    if snapshot is None:
+        kept = [str(other.version) for other in store.snapshots(model.id)]
         listed = ", ".join(kept[:20]) + (" …" if len(kept) > 20 else "")
         raise SettingsError(f"replay: there is no snapshot of version {version}; kept are {listed or 'none'}")
-    return found
+    return snapshot
 
 
 def _is_exported(path: Path) -> bool:

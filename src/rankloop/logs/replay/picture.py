@@ -19,16 +19,16 @@ def require_drawable(path: Path) -> None:
         raise DataError(f"cannot draw {path}: its name must end with one of {', '.join(FORMATS)}")
 
 
-def draw(found: Replayed, path: Path) -> None:
+def draw(replayed: Replayed, path: Path) -> None:
     """Write the picture; the ending of the name says in which format."""
     require_drawable(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _draw_values(left, found.evaluation.values if found.evaluation else [])
-    _draw_weights(right, found)
-    figure.suptitle(f"{found.model}, replayed from {found.begins} with {found.settings['learner']['learner']}")
+    _draw_values(left, replayed.evaluation.values if replayed.evaluation else [])
+    _draw_weights(right, replayed)
+    figure.suptitle(f"{replayed.model}, replayed from {replayed.begins} with {replayed.settings['learner']['learner']}")
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:
@@ -36,26 +36,26 @@ def draw(found: Replayed, path: Path) -> None:
 
 
 def _draw_values(axes: Any, values: list[Value]) -> None:
-    told = [value for value in values if value.estimate.value is not None and value.method != "clipped"]
+    shown = [value for value in values if value.estimate.value is not None and value.method != "clipped"]
     axes.set_title("estimated clicks per page, 95 % intervals")
-    if not told:
+    if not shown:
         axes.text(0.5, 0.5, "no estimate", ha="center", transform=axes.transAxes)
         axes.set_axis_off()
         return
-    middle = np.array([value.estimate.value for value in told])
-    low, high = (np.array([getattr(value.estimate, end) for value in told]) for end in ("low", "high"))
-    places = np.arange(len(told))[::-1]
+    middle = np.array([value.estimate.value for value in shown])
+    low, high = (np.array([getattr(value.estimate, end) for value in shown]) for end in ("low", "high"))
+    places = np.arange(len(shown))[::-1]
     axes.errorbar(middle, places, xerr=[middle - low, high - middle], fmt="o", capsize=3)
-    axes.set_yticks(places, [f"{value.policy}: {value.estimator}, {value.method}" for value in told], fontsize=8)
+    axes.set_yticks(places, [f"{value.policy}: {value.estimator}, {value.method}" for value in shown], fontsize=8)
 
 
-def _draw_weights(axes: Any, found: Replayed) -> None:
-    mine, theirs = np.array(found.weights), np.array(found.live_weights)
+def _draw_weights(axes: Any, replayed: Replayed) -> None:
+    mine, theirs = np.array(replayed.weights), np.array(replayed.live_weights)
     chosen = np.argsort(-np.maximum(np.abs(mine), np.abs(theirs)), kind="stable")[:MOST_WEIGHTS][::-1]
     places = np.arange(len(chosen))
     axes.set_title("weights at the end of the log")
     axes.barh(places + 0.2, mine[chosen], 0.4, label="replayed")
     axes.barh(places - 0.2, theirs[chosen], 0.4, label="live")
-    axes.set_yticks(places, [found.features[place] for place in chosen], fontsize=8)
+    axes.set_yticks(places, [replayed.features[place] for place in chosen], fontsize=8)
     axes.axvline(0, color="0.5", linewidth=0.8)
     axes.legend(fontsize=8)

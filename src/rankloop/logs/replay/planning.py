@@ -30,10 +30,10 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
         method = {"learner": learner}
     model: dict[str, Any] = msgspec.to_builtins(own)
     for change in changes:
-        name, equals, told = change.partition("=")
+        name, equals, text = change.partition("=")
         if not equals:
             raise SettingsError(f"replay: a change must look like SETTING=VALUE; got {change!r}")
-        _change(method, model, name.strip(), _value(told.strip()))
+        _change(method, model, name.strip(), _value(text.strip()))
     chosen = from_settings(method)
     require_click_learner("replay", chosen)
     model["learner"] = to_settings(chosen)
@@ -72,9 +72,9 @@ def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any
         )
 
 
-def _value(told: str) -> Any:
+def _value(text: str) -> Any:
     """JSON if it is, and otherwise a text, so that nobody has to quote a word."""
     try:
-        return msgspec.json.decode(told)
+        return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return told
+        return text

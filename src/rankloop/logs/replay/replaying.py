@@ -17,12 +17,13 @@ from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Snapshot, Store, StoredModel
+from rankloop.live.stores import each_event
+from rankloop.live.stores.contract import Reader, Snapshot, StoredModel
 from rankloop.logs.access import find_model
-from rankloop.logs.exported import Progress
+from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, policy_of
 from rankloop.logs.replay.folding import Replay, open_log, snapshot_of
-from rankloop.logs.replay.planning import other_settings
+from rankloop.logs.replay.planning import CHANGEABLE, other_settings
 from rankloop.offpolicy import Rules
 from rankloop.propensities import PowerLaw
 from rankloop.propensities.curves import BELIEF
@@ -111,7 +112,7 @@ class Replayed(msgspec.Struct, frozen=True):
     evaluation: Evaluation | None
 
 
-def replay(log: str | os.PathLike[str], options: Options, progress: Progress | None = None) -> Replayed:
+def replay(log: str | os.PathLike[str], options: Options, progress: Progress = silent) -> Replayed:
     """Fold a log with other settings, and estimate what that would have earned."""
     with open_log(log, progress) as store:
         model = _chosen(store, options.model)
@@ -119,7 +120,7 @@ def replay(log: str | os.PathLike[str], options: Options, progress: Progress | N
 
 
 class _Replaying:
-    def __init__(self, store: Store, model: StoredModel, options: Options) -> None:
+    def __init__(self, store: Reader, model: StoredModel, options: Options) -> None:
         self._store, self._model, self._options = store, model, options
         self._own = settings_of(model)
         self._settings = other_settings(self._own, options.learner, options.changes)
@@ -140,7 +141,7 @@ class _Replaying:
     def _since(self, begin: Snapshot | None) -> str:
         return "" if begin is None else f" after version {begin.version}"
 
-    def run(self, progress: Progress | None) -> Replayed:
+    def run(self, progress: Progress) -> Replayed:
         replayed, last = self._replay, self._store.last_offset()
         replayed.follow(self._split, progress)
         learned = replayed.fold.fates["learned"]
@@ -153,7 +154,7 @@ class _Replaying:
         mine, theirs = replayed.fold.ranker.weights, live.fold.ranker.weights
         return Replayed(
             model=self._model.name,
-            settings=_told(self._settings),
+            settings=_changeable(self._settings),
             own_settings=replayed.is_own,
             begins=self._begins,
             closings=len(self._closings),
@@ -170,7 +171,7 @@ class _Replaying:
             evaluation=evaluation,
         )
 
-    def _evaluate(self, live: Replay, progress: Progress | None) -> tuple[Evaluation, int | None]:
+    def _evaluate(self, live: Replay, progress: Progress) -> tuple[Evaluation, int | None]:
         candidates = [
             Candidate(LIVE_THEN, self._live_then().fold.view(), policy_of(self._own)),
             Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
@@ -185,8 +186,7 @@ class _Replaying:
             event = self._store.event(offset)
             assert event is not None, "the log is read as it was at one moment"
             evaluator.take(event, closed_impression(self._store, event))
-            if progress:
-                progress(place + 1, len(chosen))
+            progress(place + 1, len(chosen))
         first: Event | None = self._store.event(held_back[0])
         return evaluator.conclude(self._options.rules()), first.at if first else None
 
@@ -205,7 +205,7 @@ class _Replaying:
         return curve.at(self._own.page_size)
 
 
-def _chosen(store: Store, name: str | None) -> StoredModel:
+def _chosen(store: Reader, name: str | None) -> StoredModel:
     models = store.models()
     if name is None and len(models) == 1:
         return models[0]
@@ -215,13 +215,8 @@ def _chosen(store: Store, name: str | None) -> StoredModel:
     return find_model(store, name)
 
 
-def _closing_offsets(store: Store, model: StoredModel) -> list[int]:
-    offsets: list[int] = []
-    after = 0
-    while events := store.events(after, CHUNK, kinds=(Kind.CLOSED,), model=model.id):
-        offsets += [event.offset for event in events]
-        after = offsets[-1]
-    return offsets
+def _closing_offsets(store: Reader, model: StoredModel) -> list[int]:
+    return [event.offset for event in each_event(store, kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK)]
 
 
 def _cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
@@ -229,10 +224,10 @@ def _cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
     return float(u @ v) / lengths if lengths > 0 else None
 
 
-def _told(settings: ModelSettings) -> dict[str, Any]:
+def _changeable(settings: ModelSettings) -> dict[str, Any]:
     """What can differ in a replay."""
-    told: dict[str, Any] = msgspec.to_builtins(settings)
+    plain: dict[str, Any] = msgspec.to_builtins(settings)
     return {
         "learner": to_settings(settings.learner),
-        **{name: told[name] for name in ("scaling", "start", "late_updates", "guards")},
+        **{name: plain[name] for name in CHANGEABLE},
     }
