@@ -8,7 +8,7 @@ import pytest
 import rankloop
 
 COMPILER = {"numba", "llvmlite"}
-HEAVY = COMPILER | {"numpy", "scipy", "pyarrow", "matplotlib", "fastapi", "uvicorn"}
+HEAVY = COMPILER | {"numpy", "scipy", "pyarrow", "matplotlib", "starlette", "uvicorn"}
 
 
 def loaded_after(script: str, folder) -> set[str]:
@@ -48,7 +48,7 @@ def test_help_loads_no_compiler_and_no_arrays(arguments, tmp_path):
 
 def test_keys_are_made_and_listed_without_the_compiler(tmp_path):
     script = command("keys", "create", "shop", "--scope", "rank") + "\n" + command("keys", "list")
-    assert not loaded_after(script, tmp_path) & (COMPILER | {"matplotlib", "fastapi", "uvicorn", "rankloop.learners"})
+    assert not loaded_after(script, tmp_path) & (COMPILER | {"matplotlib", "starlette", "uvicorn", "rankloop.learners"})
 
 
 @pytest.mark.parametrize("name", rankloop.__all__)

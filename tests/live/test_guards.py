@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rankloop.errors import SettingsError
 from rankloop.learners import DBGD, PDGD, ROLTR
 from rankloop.live import models
+from rankloop.live.descriptions import Exploration
 from rankloop.live.service import Service
 from rankloop.live.settings import Guards, ModelSettings, Weights
 from rankloop.live.stores import open_store
@@ -192,11 +193,8 @@ def test_a_model_tells_its_temperature_and_its_exploration_so_far(tmp_path):
         await service.start()
         await models.create_model(service, model(learner=ROLTR(temperature=0.5)))
         await models.create_model(service, ModelSettings(name="duel", features=1, seed=1, learner=DBGD()))
-        told = [models.describe(service, service.registry.get(name))["exploration"] for name in ("m", "duel")]
+        told = [models.describe(service, service.registry.get(name)).exploration for name in ("m", "duel")]
         await service.stop()
         return told
 
-    assert asyncio.run(story()) == [
-        {"temperature": 0.5, "mean_displacement": None},
-        {"temperature": None, "mean_displacement": None},
-    ]
+    assert asyncio.run(story()) == [Exploration(0.5, None), Exploration(None, None)]

@@ -17,15 +17,17 @@ import pytest
 
 from rankloop.client import Client
 from rankloop.interchange import EXPORT_FORMATS
+from rankloop.live import answers as live_answers
+from rankloop.live import descriptions
 from rankloop.live.errors import RequestError
 from rankloop.live.fold import FATES
 from rankloop.live.http import answers
-from rankloop.live.http.routes import ROUTES
+from rankloop.live.http.app import ENDPOINTS
 from rankloop.live.http.statuses import STATUSES
 from rankloop.live.models import create_model
 from rankloop.live.requests import Candidate, ClickBody, ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.scaling import Fixed
-from rankloop.live.service import Clicked, Ranked, Service, now
+from rankloop.live.service import Service, now
 from rankloop.live.settings import Guards, IncomingOrder, LiveLearner, ModelSettings, Weights
 from rankloop.live.start import Report
 from rankloop.live.stores import open_store
@@ -257,7 +259,7 @@ def test_a_page_that_was_shown_too_long_ago_is_refused_and_counted(tmp_path):
     asyncio.run(service.stop())
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("route", ENDPOINTS, ids=lambda route: f"{route.method} {route.path}")
 def test_the_reference_names_every_address_with_its_method_and_scope(route):
     scope = route.scope or "–"
     assert re.search(rf"^\| `{route.method} {re.escape(route.path)}` \| {scope} \|", API, re.MULTILINE), route.path
@@ -265,8 +267,11 @@ def test_the_reference_names_every_address_with_its_method_and_scope(route):
 
 BODIES = [RankBody, Candidate, ClicksBody, ClickBody, CloseBody, RollBackBody]
 SETTINGS = [ModelSettings, Guards, IncomingOrder, Weights, Fixed]
-ANSWERS = [Ranked, Clicked, Report] + [
-    kind for kind in vars(answers).values() if isinstance(kind, type) and kind.__module__ == answers.__name__
+ANSWERS = [Report] + [
+    kind
+    for module in (live_answers, descriptions, answers)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and kind.__module__ == module.__name__
 ]
 
 

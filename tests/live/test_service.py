@@ -12,6 +12,7 @@ from in_process import IDS, X, click, rank, running, told, until, weights
 
 from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights
 from rankloop.live import learning, registry, service
+from rankloop.live.answers import Closed
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
@@ -95,7 +96,7 @@ def test_every_learner_of_the_core_that_needs_no_grades_can_be_chosen(path):
                     page = await rank(service, name=kind.name)
                     await click(service, page.impression, page.ranking[1:2])
                     closed = await service.close(page.impression, wait=True)
-            return closed["version"]
+            return closed.version
 
     assert told(story()) == 3
 
@@ -153,7 +154,7 @@ def test_late_clicks_are_kept_and_change_nothing(path):
             last = service.store.events(0, 100)[-1]
             return closed, again, before == weights(service).tolist(), decode(last.kind, last.body).late
 
-    assert told(story()) == ({"closed": True, "version": 1}, {"closed": False, "version": 1}, True, True)
+    assert told(story()) == (Closed(True, 1), Closed(False, 1), True, True)
 
 
 def test_clicks_for_pages_that_were_never_shown_are_refused_all_of_them(path):
@@ -206,7 +207,7 @@ def test_closing_with_wait_returns_when_the_next_page_is_drawn_from_what_was_lea
                 page = await rank(service)
                 await click(service, page.impression, page.ranking[:1])
                 closed = await service.close(page.impression, wait=True)
-                seen.append((page.version, closed["version"]))
+                seen.append((page.version, closed.version))
             return seen
 
     assert told(story()) == [(n, n + 1) for n in range(5)]
@@ -221,7 +222,7 @@ def test_pages_shown_before_a_restart_can_be_clicked_and_closed_after_it(path):
             closed = await service.close(page.impression, wait=True)
         return answer.accepted, closed
 
-    assert told(story()) == (2, {"closed": True, "version": 1})
+    assert told(story()) == (2, Closed(True, 1))
 
 
 def test_restarting_again_and_again_gives_the_bits_of_one_long_life(tmp_path, monkeypatch):
@@ -345,7 +346,7 @@ def test_clicks_and_closings_that_cannot_be_kept_are_errors_not_promises(path, m
             answer = await click(service, page.impression, page.ranking[:1])
             return answer.accepted, await service.close(page.impression, wait=True)
 
-    assert told(story()) == (1, {"closed": True, "version": 1})
+    assert told(story()) == (1, Closed(True, 1))
 
 
 def test_a_page_that_reached_the_log_after_its_caller_was_gone_is_never_learned_from(path, monkeypatch):
@@ -489,7 +490,7 @@ def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, mo
             await asyncio.sleep(0)
             early = waiting.done()
             go_on.set()
-            return meanwhile, early, (await waiting)["version"]
+            return meanwhile, early, (await waiting).version
 
     assert told(story()) == ([("learned", 0)] * 5, False, 2)
 

@@ -24,7 +24,6 @@ from rankloop.client.conversation import (
     PATIENT,
     Ask,
     Clicks,
-    Closed,
     Conversation,
     Features,
     Page,
@@ -34,7 +33,7 @@ from rankloop.client.conversation import (
     Talk,
 )
 from rankloop.errors import SettingsError
-from rankloop.live.service import Clicked
+from rankloop.live.answers import Clicked, Closed
 from rankloop.settings import require_number, require_whole_number
 
 __all__ = ["AsyncClient", "Client", "Closed", "Page", "ServiceError"]

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.errors import RankloopError, SettingsError
+from rankloop.live.answers import Clicked, Closed, Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.requests import Candidate, ClickBody, CloseBody, Limits, RankBody
-from rankloop.live.service import Clicked, Ranked
 
 MSGPACK = "application/msgpack"
 PATIENT = 35.0
@@ -56,13 +56,6 @@ class Page(Ranked):
         rest: the other candidates, best first, if they were asked for.
         reason: why it is a fallback.
     """
-
-
-class Closed(msgspec.Struct):
-    """Whether an impression was still open, and the version of its model."""
-
-    closed: bool
-    version: int
 
 
 class Ask(NamedTuple):

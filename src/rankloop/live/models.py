@@ -1,7 +1,7 @@
 """What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
 
 import asyncio
-from typing import Any
+from typing import cast
 
 import msgspec
 import numpy as np
@@ -9,9 +9,10 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.learners.contract import require_small
+from rankloop.live.descriptions import Comparison, Exploration, Mode, Model, SnapshotDocument, WeightChange
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
-from rankloop.live.fold import Fold
+from rankloop.live.fold import Fold, summary_of
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
@@ -86,7 +87,7 @@ def require_affordable(settings: ModelSettings, limits: Limits) -> None:
                 )
 
 
-async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]:
+async def act(service: Service, model: LiveModel, action: str) -> Model:
     """Pause, resume, freeze, or freeze the scaling; answered when the model has taken it in."""
     if action == "freeze-scaling" and model.settings.scaling != "running":
         raise RequestError("nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
@@ -95,7 +96,7 @@ async def act(service: Service, model: LiveModel, action: str) -> dict[str, Any]
     return describe(service, model)
 
 
-async def roll_back(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
+async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
     snapshot = await _snapshot(service, model, version)
     body = encode(Restored(version, snapshot.state, snapshot.offset))
@@ -104,23 +105,23 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> dict[st
     return describe(service, model)
 
 
-async def snapshot_document(service: Service, model: LiveModel, version: int) -> dict[str, Any]:
-    """A kept state, readable, with the whole of it as base64 for safekeeping."""
+async def snapshot_document(service: Service, model: LiveModel, version: int) -> SnapshotDocument:
+    """A kept state, readable, with the whole of it for safekeeping."""
     snapshot = await _snapshot(service, model, version)
-    fold = await restored(service, model, version)
-    return {
-        "format": "rankloop-snapshot",
-        "model": model.settings.name,
-        "settings": msgspec.to_builtins(model.settings),
-        "version": version,
-        "offset": snapshot.offset,
-        "at": snapshot.at,
-        "features": list(model.settings.names),
-        "weights": fold.ranker.weights.tolist(),
-        "mode": fold.mode,
-        "fates": dict(fold.fates),
-        "state": snapshot.state,
-    }
+    summary = summary_of(snapshot.state)
+    return SnapshotDocument(
+        format="rankloop-snapshot",
+        model=model.settings.name,
+        settings=model.settings,
+        version=version,
+        offset=snapshot.offset,
+        at=snapshot.at,
+        features=list(model.settings.names),
+        weights=summary.weights.tolist(),
+        mode=summary.mode,
+        fates=dict(summary.fates),
+        state=snapshot.state,
+    )
 
 
 async def restored(service: Service, model: LiveModel, version: int) -> Fold:
@@ -131,23 +132,22 @@ async def restored(service: Service, model: LiveModel, version: int) -> Fold:
     return fold
 
 
-async def compare(service: Service, model: LiveModel, before: int, after: int) -> dict[str, Any]:
+async def compare(service: Service, model: LiveModel, before: int, after: int) -> Comparison:
     """Weights of two states, feature by feature, largest change first, and how far apart they point."""
-    one, two = [await snapshot_document(service, model, version) for version in (before, after)]
-    u, v = np.array(one["weights"]), np.array(two["weights"])
+    one, two = [summary_of((await _snapshot(service, model, version)).state) for version in (before, after)]
+    u, v = one.weights, two.weights
     lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
     order = np.argsort(-np.abs(v - u), kind="stable")
-    rows = [
-        {"feature": model.settings.names[i], "from": u[i], "to": v[i], "change": v[i] - u[i]} for i in order.tolist()
-    ]
-    return {
-        "from": before,
-        "to": after,
-        "learned_between": two["fates"].get("learned", 0) - one["fates"].get("learned", 0),
-        "distance": float(np.linalg.norm(v - u)),
-        "cosine": float(u @ v) / lengths if lengths > 0 else None,
-        "weights": [{key: value if isinstance(value, str) else float(value) for key, value in r.items()} for r in rows],
-    }
+    return Comparison(
+        before=before,
+        after=after,
+        learned_between=two.fates["learned"] - one.fates["learned"],
+        distance=float(np.linalg.norm(v - u)),
+        cosine=float(u @ v) / lengths if lengths > 0 else None,
+        weights=[
+            WeightChange(model.settings.names[i], float(u[i]), float(v[i]), float(v[i] - u[i])) for i in order.tolist()
+        ],
+    )
 
 
 async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapshot:
@@ -169,36 +169,29 @@ async def delete_model(service: Service, model: LiveModel) -> None:
     await asyncio.to_thread(service.registry.refresh)
 
 
-def describe(service: Service, model: LiveModel) -> dict[str, Any]:
-    """A model as the API shows it."""
+def describe(service: Service, model: LiveModel) -> Model:
+    """A model as it is now. Its exploration so far: how far documents stood, on average over all learned pages, from
+    where the model's best order has them."""
     view = model.view()
     fold = service.learner.folds().get(model.id) if service.learner else None
-    fates = dict(fold.fates) if fold else {}
-    return {
-        "name": model.settings.name,
-        "version": view.version,
-        "mode": view.mode,
-        "created": model.created,
-        "learner": to_settings(model.settings.learner),
-        "page_size": model.settings.page_size,
-        "features": list(model.settings.names),
-        "weights": view.model.ranker.weights.tolist(),
-        "settings": msgspec.to_builtins(model.settings),
-        "offset": view.offset,
-        "open": service.store.open_count(model.id),
-        "fates": fates,
-        "exploration": _exploration(model, fold),
-    }
-
-
-def _exploration(model: LiveModel, fold: Fold | None) -> dict[str, float | None]:
-    """How strongly a model explores, and what that has meant so far: how far documents stood, on average over all
-    learned pages, from where the model's best order has them."""
     learned = fold.fates["learned"] if fold else 0
-    return {
-        "temperature": model.settings.learner.policy_temperature,
-        "mean_displacement": fold.explored / learned if fold and learned else None,
-    }
+    return Model(
+        name=model.settings.name,
+        version=view.version,
+        mode=cast(Mode, view.mode),
+        created=model.created,
+        learner=to_settings(model.settings.learner),
+        page_size=model.settings.page_size,
+        features=list(model.settings.names),
+        weights=view.model.ranker.weights.tolist(),
+        settings=model.settings,
+        offset=view.offset,
+        open=service.store.open_count(model.id),
+        fates=dict(fold.fates) if fold else {},
+        exploration=Exploration(
+            model.settings.learner.policy_temperature, fold.explored / learned if fold and learned else None
+        ),
+    )
 
 
 def _scaling(model: LiveModel) -> str:

@@ -13,8 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-import msgspec
-
+from rankloop.live.answers import Clicked, Closed, Ranked
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode, now
 from rankloop.live.fold import View
@@ -34,29 +33,6 @@ GRACE = 7 * 86_400_000
 """Milliseconds after its window in which a click is still told that it is late; then its impression id has expired."""
 SWEEP = 500
 CACHED_PAGES = 20_000
-
-
-class Ranked(msgspec.Struct, omit_defaults=True):
-    """The answer to a rank request."""
-
-    impression: str | None
-    ranking: list[str]
-    group: str
-    version: int
-    rest: list[str] | None = None
-    reason: str | None = None
-
-
-class Clicked(msgspec.Struct):
-    """The answer to one report of clicks: how many documents met which fate."""
-
-    impression: str
-    accepted: int
-    duplicate: int
-    contradictory: int
-    late: int
-    unknown: list[str]
-    closed: bool
 
 
 class Service:
@@ -202,7 +178,7 @@ class Service:
         closed = report.close and next(results) is not None
         return Clicked(report.impression, fate.accepted, fate.duplicate, fate.contradictory, fate.late, unknown, closed)
 
-    async def close(self, impression: str, *, wait: bool = False) -> dict[str, Any]:
+    async def close(self, impression: str, *, wait: bool = False) -> Closed:
         """End an impression; with `wait`, after the model has learned from it."""
         token = self.verify(impression)
         [offset] = await self.append(self._closing(token))
@@ -211,7 +187,7 @@ class Service:
             if self.learner:
                 self.learner.hurry()
             await model.applied(offset)
-        return {"closed": offset is not None, "version": model.version}
+        return Closed(offset is not None, model.version)
 
     def _closing(self, token: Token) -> Close:
         self._shown.pop((token.model, token.number), None)

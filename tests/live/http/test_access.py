@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rankloop.live.http.routes import ROUTES
+from rankloop.live.http.app import ENDPOINTS
 from rankloop.live.keys import SCOPES, create_key, revoke_key
 from rankloop.live.requests import Limits
 from rankloop.live.service import now
@@ -41,7 +41,7 @@ def address(route):
     return route.path.format(model="shop", version=0, impression="x")
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.scope], ids=lambda r: f"{r.method} {r.path}")
+@pytest.mark.parametrize("route", [route for route in ENDPOINTS if route.scope], ids=lambda r: f"{r.method} {r.path}")
 def test_an_address_opens_to_its_scope_and_to_no_other(closed, route):
     before = everything(closed)
     more = {"content": unread()} if route.method == "POST" else {}

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from rankloop.live.http.routes import ROUTES
+from rankloop.live.http.app import ENDPOINTS
 from rankloop.live.requests import Limits
 from rankloop.live.service import GRACE, now
 from rankloop.live.tokens import FIELDS
@@ -325,7 +325,7 @@ TRICKS = [
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
 def test_a_name_that_is_no_model_is_not_found_anywhere(refused, app, trick):
     name = quoted(trick)
-    for route in ROUTES:
+    for route in ENDPOINTS:
         if "{model}" in route.path:
             path = route.path.format(model=name, version=0)
             told = refused(route.method, path, 404, content=b"{}" if route.method == "POST" else None)
@@ -357,9 +357,9 @@ def test_a_name_in_an_error_is_cut_short_however_long_it_is(refused):
 # Methods
 
 
-@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
+@pytest.mark.parametrize("path", sorted({route.path for route in ENDPOINTS}))
 def test_other_methods_are_refused_with_those_there_are(app, refused, path):
-    there = {route.method for route in ROUTES if route.path == path}
+    there = {route.method for route in ENDPOINTS if route.path == path}
     allowed = there | {"OPTIONS"} | ({"HEAD"} if "GET" in there else set())
     address = path.format(model="shop", version=0, impression="x")
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"} - there:

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from rankloop.live.http.app import ENDPOINTS
 from rankloop.live.http.openapi import document
-from rankloop.live.http.routes import ROUTES
 from rankloop.live.requests import Limits
 
 from .conftest import ROWS
@@ -39,7 +39,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
-DOCUMENT = document("rankloop", "1", "", ROUTES, Limits())
+DOCUMENT = document(ENDPOINTS, Limits())
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 
 
@@ -50,7 +50,7 @@ def takes_something(method, path):
 
 
 GOOD, BAD = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
-OPERATIONS = [(route.method, route.path, GOOD) for route in ROUTES]
+OPERATIONS = [(route.method, route.path, GOOD) for route in ENDPOINTS]
 OPERATIONS += [(method, path, BAD) for method, path, _ in OPERATIONS if takes_something(method, path)]
 bounded = settings(
     max_examples=EXAMPLES, deadline=None, database=None, derandomize=False, phases=[Phase.generate],

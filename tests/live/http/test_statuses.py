@@ -6,7 +6,7 @@ from pathlib import Path
 import rankloop
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError, StoreError
-from rankloop.live.http.statuses import CODES, STATUSES, status_of
+from rankloop.live.http.statuses import CODES, STATUSES, code_of, status_of
 
 
 def raised_codes():
@@ -17,6 +17,7 @@ def raised_codes():
                 code = node.args[0]
                 if isinstance(code, ast.Constant):
                     yield code.value
+    yield from (code_of(error) for error in (StoreError("…"), SettingsError("…"), KeyError("…")))
 
 
 def test_the_table_has_every_code_that_is_raised_and_no_other():

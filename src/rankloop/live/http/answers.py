@@ -1,11 +1,11 @@
-"""What the API answers, as types: the OpenAPI document is made from them, and tests hold every answer to them."""
+"""What only HTTP answers, as types; those of ranking and of models are the service's own."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from rankloop.live.service import Clicked
-from rankloop.live.settings import ModelSettings
+from rankloop.live.answers import Clicked
+from rankloop.live.descriptions import Model
 from rankloop.live.start import Report
 from rankloop.ubi import UbiEvent, UbiQuery
 
@@ -27,38 +27,6 @@ class ManyClicked(msgspec.Struct):
     """What became of many reports, in their order."""
 
     results: list[Clicked]
-
-
-class Closed(msgspec.Struct):
-    """Whether the impression was still open, and the version of its model."""
-
-    closed: bool
-    version: int
-
-
-class Exploration(msgspec.Struct):
-    """How strongly a model explores: its temperature, and how far documents stood from its best order on average."""
-
-    temperature: float | None
-    mean_displacement: float | None
-
-
-class Model(msgspec.Struct, kw_only=True):
-    """A model as it is now."""
-
-    name: str
-    version: int
-    mode: Literal["learning", "paused", "frozen"]
-    created: int
-    learner: dict[str, Any]
-    page_size: int
-    features: list[str]
-    weights: list[float]
-    settings: ModelSettings
-    offset: int
-    open: int
-    fates: dict[str, int]
-    exploration: Exploration
 
 
 class NewModel(Model, kw_only=True):
@@ -97,42 +65,6 @@ class Snapshots(msgspec.Struct):
     """The states that are kept."""
 
     snapshots: list[SnapshotRow]
-
-
-class SnapshotDocument(msgspec.Struct, kw_only=True):
-    """One state, readable; `state` is the whole of it, for safekeeping."""
-
-    format: Literal["rankloop-snapshot"]
-    model: str
-    settings: ModelSettings
-    version: int
-    offset: int
-    at: int
-    features: list[str]
-    weights: list[float]
-    mode: str
-    fates: dict[str, int]
-    state: bytes
-
-
-class WeightChange(msgspec.Struct, rename={"before": "from", "after": "to"}):
-    """One feature's weight in two states."""
-
-    feature: str
-    before: float
-    after: float
-    change: float
-
-
-class Comparison(msgspec.Struct, rename={"before": "from", "after": "to"}):
-    """Two states, largest change first."""
-
-    before: int
-    after: int
-    learned_between: int
-    distance: float
-    cosine: float | None
-    weights: list[WeightChange]
 
 
 class UbiResult(msgspec.Struct):

@@ -1,14 +1,20 @@
 """Connections that cannot be used against the service: heads of limited size and time, and JSON errors even for what is
-not HTTP. Everything before a request has an address happens here; everything after, in the application."""
+not HTTP. Everything before a request has an address happens here; everything after, in the application.
+
+uvicorn has no public way to do this, so its connection is extended, by names that it may change with any version. This
+is the only place that uses them: uvicorn is pinned to the minor version they were tested with, and a test says which
+of them are gone when another one is tried.
+"""
 
 import asyncio
 import resource
-from typing import Any
+from http import HTTPStatus
+from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.errors import RequestError
-from rankloop.live.http.calls import GUARDS, JSON, Answer, error_answer
+from rankloop.live.http.calls import Encoded, error_answer
 
 HEAD_BYTES = 64 << 10
 """Of a request line and headers together, give or take one read from the socket."""
@@ -16,13 +22,27 @@ HEAD_SECONDS = 10.0
 """From a request's first byte until its headers are complete."""
 SPARE_FILES = 128
 """Files that are kept from connections: for the store, and for what the interpreter opens."""
+BODY_ARRIVED = "rankloop.body_arrived"
+"""In the scope of a request whose body is here as a whole."""
 
-NOT_HTTP = RequestError("malformed_request", "this is not an HTTP/1.1 request that can be read; send a proper one")
-HEAD_TOO_LARGE = RequestError(
-    "head_too_large", f"the address and the headers may have {HEAD_BYTES:,} bytes together; these have more"
+
+def _last_words(error: RequestError) -> Encoded:
+    """An error after which the connection ends."""
+    encoded = error_answer(error).encoded()
+    kept = tuple(header for header in encoded.headers if header[0] != b"connection")
+    return encoded._replace(headers=(*kept, (b"connection", b"close")))
+
+
+NOT_HTTP = _last_words(
+    RequestError("malformed_request", "this is not an HTTP/1.1 request that can be read; send a proper one")
 )
-HEAD_TOO_SLOW = RequestError("head_too_slow", f"the headers did not arrive within {HEAD_SECONDS:g} s")
-TOO_MANY = RequestError("busy", "too many connections are open; try again in a second")
+HEAD_TOO_LARGE = _last_words(
+    RequestError(
+        "head_too_large", f"the address and the headers may have {HEAD_BYTES:,} bytes together; these have more"
+    )
+)
+HEAD_TOO_SLOW = _last_words(RequestError("head_too_slow", f"the headers did not arrive within {HEAD_SECONDS:g} s"))
+TOO_MANY = _last_words(RequestError("busy", "too many connections are open; try again in a second"))
 
 
 class Connection(HttpToolsProtocol):
@@ -69,15 +89,20 @@ class Connection(HttpToolsProtocol):
         self._advanced = True
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
             # An address of that length cannot be parsed, and need not be.
-            self.url, self.app = b"/", refusing(HEAD_TOO_LARGE)
+            self.url, self.app = b"/", HEAD_TOO_LARGE
         elif len(self.connections) > self._most:
-            self.app = refusing(TOO_MANY)
+            self.app = TOO_MANY
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
         self._advanced = True
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """All of a request is here."""
+        cast(dict[str, Any], self.scope)[BODY_ARRIVED] = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What could not be parsed is told so in the same shape as every other error."""
@@ -92,38 +117,12 @@ class Connection(HttpToolsProtocol):
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _refuse(self, error: RequestError) -> None:
+    def _refuse(self, refusal: Encoded) -> None:
         """Answer before there is a request, and hang up."""
         self._head_arrived()
         if self.transport.is_closing():
             return
-        answer, body = refusal(error)
-        lines = [STATUS_LINE[answer.status]]
-        lines += [name + b": " + value + b"\r\n" for name, value in answer.headers]
-        self.transport.write(b"".join([*lines, b"\r\n", body]))
+        status = f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}".encode()
+        lines = [name + b": " + value for name, value in refusal.headers]
+        self.transport.write(b"\r\n".join([status, *lines, b"", refusal.body]))
         self.transport.close()
-
-
-def refusal(error: RequestError) -> tuple[Answer, bytes]:
-    """An error with all its headers, after which the connection ends; and its body."""
-    answer = error_answer(error)
-    body = answer.encoded(False)[1]
-    ends = (
-        (b"content-type", JSON.encode()),
-        (b"content-length", str(len(body)).encode()),
-        *GUARDS,
-        *(header for header in answer.headers if header[0] != b"connection"),
-        (b"connection", b"close"),
-    )
-    return answer._replace(headers=ends), body
-
-
-def refusing(error: RequestError) -> Any:
-    """An application that answers everything with one error."""
-    answer, body = refusal(error)
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        await send({"type": "http.response.body", "body": body})
-
-    return application

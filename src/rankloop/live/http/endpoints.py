@@ -1,120 +1,134 @@
-"""What each address does. An endpoint takes a call and gives an answer; routing, keys and encoding are elsewhere."""
+"""What each address of the API does: one declaration and one function for each. UBI's are next door."""
 
 import asyncio
-from typing import Any
+
+import msgspec
 
 from rankloop.live import models
+from rankloop.live.answers import Clicked, Closed, Ranked
+from rankloop.live.descriptions import Comparison, Model, SnapshotDocument
+from rankloop.live.http import answers
 from rankloop.live.http.calls import Answer, Call, attachment
-from rankloop.live.registry import LiveModel
+from rankloop.live.http.declaration import NUMBER, Endpoint, Parameter, Reply
 from rankloop.live.requests import ClicksBody, CloseBody, RankBody, RollBackBody
 from rankloop.live.settings import ModelSettings
 
+GONE = ("impression_expired", "model_deleted")
 
-async def rank(call: Call) -> Answer:
+
+@Endpoint("POST", "/v1/models/{model}/rank", "rank", Ranked, body=RankBody, hot=True)
+async def rank(call: Call) -> Ranked:
     """Rank candidates: the page that comes back is the one to show."""
-    return Answer(200, await call.service.rank(call.path["model"], call.decode(RankBody)))
+    return await call.service.rank(call["model"], call.body)
 
 
-async def clicks(call: Call) -> Answer:
+@Endpoint("POST", "/v1/clicks", "click", Clicked, answers.ManyClicked, body=ClicksBody, refuses=GONE, hot=True)
+async def clicks(call: Call) -> Clicked | answers.ManyClicked:
     """Report what was clicked: one report, or many as `{"reports": [...]}`."""
-    body = call.decode(ClicksBody)
-    results = await call.service.click(body.all())
-    return Answer(200, results[0] if body.reports is None else {"results": results})
+    results = await call.service.click(call.body.all())
+    return results[0] if call.body.reports is None else answers.ManyClicked(results)
 
 
-async def close(call: Call) -> Answer:
+@Endpoint(
+    "POST", "/v1/impressions/{impression}/close", "click", Closed,
+    body=CloseBody, needs_body=False, refuses=GONE, hot=True,
+)  # fmt: skip
+async def close(call: Call) -> Closed:
     """End an impression: nothing more will come, so the model learns from it now."""
-    return Answer(200, await call.service.close(call.path["impression"], wait=call.decode(CloseBody).wait))
+    return await call.service.close(call["impression"], wait=call.body.wait)
 
 
-async def create_model(call: Call) -> Answer:
+@Endpoint(
+    "POST", "/v1/models", "admin",
+    Reply(answers.DryRun, description="With `dry_run`: nothing was made."), Reply(answers.NewModel, 201),
+    body=ModelSettings, query=(Parameter("dry_run", {"type": "boolean", "default": False}),),
+    refuses=("name_taken", "too_many_models"),
+)  # fmt: skip
+async def create_model(call: Call) -> answers.DryRun | Answer:
     """Make a model; `?dry_run=true` only reports where it would begin and how much it would explore."""
-    call.takes("dry_run")
-    settings = call.decode(ModelSettings)
-    if call.flag("dry_run"):
-        return Answer(200, {"start": await models.starting_report(call.service, settings)})
-    report = await models.create_model(call.service, settings)
-    model = call.service.registry.get(settings.name)
-    return Answer(201, models.describe(call.service, model) | {"start": report})
+    if call["dry_run"]:
+        return answers.DryRun(await models.starting_report(call.service, call.body))
+    report = await models.create_model(call.service, call.body)
+    made = models.describe(call.service, call.service.registry.get(call.body.name))
+    return Answer(answers.NewModel(**msgspec.structs.asdict(made), start=report), 201)
 
 
-async def list_models(call: Call) -> Answer:
+@Endpoint("GET", "/v1/models", "admin", answers.Models)
+async def list_models(call: Call) -> answers.Models:
     """All models."""
-    found = call.service.registry.all()
-    return Answer(200, {"models": await asyncio.to_thread(_describe, call, found)})
+    known = call.service.registry.all()
+    return answers.Models(await asyncio.to_thread(lambda: [models.describe(call.service, model) for model in known]))
 
 
-def _describe(call: Call, found: list[LiveModel]) -> list[dict[str, Any]]:
-    return [models.describe(call.service, model) for model in found]
-
-
-async def inspect_model(call: Call) -> Answer:
+@Endpoint("GET", "/v1/models/{model}", "admin", Model)
+async def inspect_model(call: Call) -> Model:
     """One model: settings, weights, what became of its impressions."""
-    model = call.service.registry.get(call.path["model"])
-    return Answer(200, (await asyncio.to_thread(_describe, call, [model]))[0])
+    return await asyncio.to_thread(models.describe, call.service, call.model)
 
 
-async def delete_model(call: Call) -> Answer:
+@Endpoint("DELETE", "/v1/models/{model}", "admin", answers.Deleted)
+async def delete_model(call: Call) -> answers.Deleted:
     """Forget a model."""
-    await models.delete_model(call.service, call.service.registry.get(call.path["model"]))
-    return Answer(200, {"deleted": call.path["model"]})
+    await models.delete_model(call.service, call.model)
+    return answers.Deleted(call["model"])
 
 
-def act(action: str) -> Any:
-    """The endpoint that pauses, resumes or freezes a model."""
+def _action(name: str, description: str, *refuses: str) -> Endpoint:
+    """An endpoint that changes what a model does from now on."""
 
-    async def endpoint(call: Call) -> Answer:
-        model = call.service.registry.get(call.path["model"])
-        return Answer(200, await models.act(call.service, model, action))
+    async def act(call: Call) -> Model:
+        return await models.act(call.service, call.model, name)
 
-    endpoint.__name__ = action.replace("-", "_")
-    endpoint.__doc__ = _ACTION_DOCS[action]
-    return endpoint
+    act.__name__, act.__doc__ = name.replace("-", "_"), description
+    return Endpoint("POST", f"/v1/models/{{model}}/{name}", "admin", Model, refuses=refuses)(act)
 
 
-_ACTION_DOCS = {
-    "pause": "Stop learning; ranking, exploring and logging go on.",
-    "resume": "Learn again.",
-    "freeze": "Stop learning and exploring: show the model's best order.",
-    "freeze-scaling": "Keep the running standardisation as it is now, so that the model can be exported.",
-}
+pause = _action("pause", "Stop learning; ranking, exploring and logging go on.")
+resume = _action("resume", "Learn again.")
+freeze = _action("freeze", "Stop learning and exploring: show the model's best order.")
+freeze_scaling = _action(
+    "freeze-scaling",
+    "Keep the running standardisation as it is now, so that the model can be exported.",
+    "nothing_to_freeze",
+)
 
 
-async def list_snapshots(call: Call) -> Answer:
+@Endpoint("GET", "/v1/models/{model}/snapshots", "admin", answers.Snapshots)
+async def list_snapshots(call: Call) -> answers.Snapshots:
     """The states of a model that are kept."""
-    model = call.service.registry.get(call.path["model"])
-    kept = await asyncio.to_thread(call.service.store.snapshots, model.id)
-    rows = [{"version": s.version, "offset": s.offset, "at": s.at} for s in kept]
-    return Answer(200, {"snapshots": rows})
+    kept = await asyncio.to_thread(call.service.store.snapshots, call.model.id)
+    return answers.Snapshots([answers.SnapshotRow(snapshot.version, snapshot.offset, snapshot.at) for snapshot in kept])
 
 
+@Endpoint("GET", "/v1/models/{model}/snapshots/{version}", "admin", SnapshotDocument)
 async def snapshot(call: Call) -> Answer:
     """One state, as a file to keep: settings, weights, and everything else that the future depends on."""
-    model = call.service.registry.get(call.path["model"])
-    version = call.whole_number("version")
-    document = await models.snapshot_document(call.service, model, version)
-    return Answer(200, document, headers=attachment(f"{model.settings.name}-{version}.snapshot.json"))
+    document = await models.snapshot_document(call.service, call.model, call["version"])
+    return Answer(document, headers=attachment(f"{document.model}-{document.version}.snapshot.json"))
 
 
-async def compare(call: Call) -> Answer:
+@Endpoint(
+    "GET", "/v1/models/{model}/compare", "admin", Comparison,
+    query=(Parameter("from", NUMBER, required=True), Parameter("to", NUMBER, required=True)),
+)  # fmt: skip
+async def compare(call: Call) -> Comparison:
     """Two states side by side: `?from=…&to=…`."""
-    call.takes("from", "to")
-    model = call.service.registry.get(call.path["model"])
-    before, after = call.whole_number("from"), call.whole_number("to")
-    return Answer(200, await models.compare(call.service, model, before, after))
+    return await models.compare(call.service, call.model, call["from"], call["to"])
 
 
-async def roll_back(call: Call) -> Answer:
+@Endpoint("POST", "/v1/models/{model}/roll-back", "admin", Model, body=RollBackBody)
+async def roll_back(call: Call) -> Model:
     """Return to a kept state; learning goes on from there."""
-    model = call.service.registry.get(call.path["model"])
-    return Answer(200, await models.roll_back(call.service, model, call.decode(RollBackBody).version))
+    return await models.roll_back(call.service, call.model, call.body.version)
 
 
-async def healthz(call: Call) -> Answer:
+@Endpoint("GET", "/healthz", None, answers.Health, always=True)
+async def healthz(call: Call) -> answers.Health:
     """The process is up."""
-    return Answer(200, {"status": "ok"})
+    return answers.Health("ok")
 
 
+@Endpoint("GET", "/readyz", None, answers.Readiness, Reply(answers.Readiness, 503))
 async def readyz(call: Call) -> Answer:
     """The service can rank and learn: 503 if the store or the learner is down (ranking goes on all the same).
 
@@ -123,10 +137,11 @@ async def readyz(call: Call) -> Answer:
     trouble = await asyncio.to_thread(call.service.trouble)
     if not call.allows("admin"):
         trouble = [sentence.partition(":")[0] for sentence in trouble]
-    return Answer(503 if trouble else 200, {"status": "degraded" if trouble else "ok", "trouble": trouble})
+    return Answer(answers.Readiness("degraded" if trouble else "ok", trouble), 503 if trouble else 200)
 
 
+@Endpoint("GET", "/metrics", None, Reply(str, media=("text/plain",)))
 async def metrics(call: Call) -> Answer:
     """Counters for Prometheus."""
-    content = await asyncio.to_thread(call.metrics.exposition)
-    return Answer(200, content, "text/plain; version=0.0.4; charset=utf-8")
+    text = await asyncio.to_thread(call.metrics.exposition)
+    return Answer(text, type="text/plain; version=0.0.4; charset=utf-8")

@@ -10,20 +10,22 @@ from rankloop.interchange import EXPORT_FORMATS, LinearModel, export_model
 from rankloop.live import models
 from rankloop.live.errors import RequestError
 from rankloop.live.http.calls import Answer, Call, attachment
+from rankloop.live.http.declaration import VERSION, Endpoint, Parameter, Reply
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 
 
+@Endpoint(
+    "GET", "/v1/models/{model}/export", "admin",
+    Reply(None, description="The file.", media=tuple(sorted(set(EXPORT_FORMATS.values())))),
+    query=(Parameter("format", {"type": "string", "enum": list(EXPORT_FORMATS), "default": "json"}), VERSION),
+    refuses=("not_exportable",),
+)  # fmt: skip
 async def export(call: Call) -> Answer:
     """The model as a file: `?format=…`, and `&version=…` for a kept state instead of the newest."""
-    call.takes("format", "version")
-    model = call.service.registry.get(call.path["model"])
-    form = call.query.get("format", "json")
-    if form not in EXPORT_FORMATS:
-        known = ", ".join(EXPORT_FORMATS)
-        raise RequestError("invalid_request", f"format must be one of {known}; got {form[:40]!r}")
-    if "version" in call.query:
-        fold = await models.restored(call.service, model, call.whole_number("version"))
+    model, form = call.model, call["format"]
+    if call["version"] is not None:
+        fold = await models.restored(call.service, model, call["version"])
         version, weights, scaler = fold.version, fold.ranker.weights, fold.scaler
     else:
         view = model.view()
@@ -34,7 +36,8 @@ async def export(call: Call) -> Answer:
     except SettingsError as error:
         raise RequestError("not_exportable", str(error)) from None
     suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
-    return Answer(200, content, EXPORT_FORMATS[form], attachment(f"{model.settings.name}-{version}.{suffix}"))
+    file = attachment(f"{model.settings.name}-{version}.{suffix}")
+    return Answer(content, type=EXPORT_FORMATS[form], headers=file)
 
 
 def linear_model(settings: ModelSettings, weights: NDArray[np.float64], scaler: Scaler) -> LinearModel:

@@ -1,15 +1,16 @@
-"""Numbers for Prometheus, read off the service when asked; only latency is recorded as it happens."""
+"""Numbers for Prometheus, read off the service, and off the counts of its answers, when asked."""
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from rankloop.live.errors import StoreError
 from rankloop.live.http.recent import Recent
 from rankloop.live.service import Service
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Of the bounds by which answers are counted, those that Prometheus is given."""
 
 
 class Metrics:
@@ -19,22 +20,7 @@ class Metrics:
         self._service = service
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(self)
-        self.latency = Histogram(
-            "rankloop_request_seconds", "Time to answer, by endpoint", ["endpoint"],
-            buckets=BUCKETS, registry=self.registry,
-        )  # fmt: skip
-        self._timers: dict[str, Histogram] = {}
-        self.answers: dict[tuple[str, int], int] = {}
         self.recent = Recent()
-
-    def answered(self, endpoint: str, status: int, seconds: float) -> None:
-        """Note one answer."""
-        self.answers[endpoint, status] = self.answers.get((endpoint, status), 0) + 1
-        timer = self._timers.get(endpoint)
-        if timer is None:
-            timer = self._timers[endpoint] = self.latency.labels(endpoint)
-        timer.observe(seconds)
-        self.recent.note(endpoint, status, seconds)
 
     def exposition(self) -> bytes:
         """The text that Prometheus reads."""
@@ -43,12 +29,7 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """Read off what the service knows."""
         yield self._counters()
-        answers = CounterMetricFamily(
-            "rankloop_answers", "Answers by endpoint and status", labels=["endpoint", "status"]
-        )
-        for (endpoint, status), count in self.answers.copy().items():
-            answers.add_metric([endpoint, str(status)], count)
-        yield answers
+        yield from self._answers()
         yield from self._models()
 
     def _counters(self) -> Metric:
@@ -56,6 +37,18 @@ class Metrics:
         for (what, fate), count in self._service.counts.copy().items():
             events.add_metric([what, fate], count)
         return events
+
+    def _answers(self) -> Iterator[Metric]:
+        counts = CounterMetricFamily(
+            "rankloop_answers", "Answers by endpoint and status", labels=["endpoint", "status"]
+        )
+        seconds = HistogramMetricFamily("rankloop_request_seconds", "Time to answer, by endpoint", labels=["endpoint"])
+        for endpoint, answers in self.recent.since_start.copy().items():
+            for status, count in answers.statuses.copy().items():
+                counts.add_metric([endpoint, str(status)], count)
+            buckets = [(str(bound), answers.within(bound)) for bound in BUCKETS]
+            seconds.add_metric([endpoint], [*buckets, ("+Inf", answers.count)], answers.seconds)
+        yield from (counts, seconds)
 
     def _models(self) -> Iterator[Metric]:
         service = self._service

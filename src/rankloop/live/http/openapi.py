@@ -1,83 +1,22 @@
-"""The OpenAPI document: every address with its parameters, bodies, answers and refusals, made from the same types that
-decode and encode them."""
+"""The OpenAPI document: every address with its parameters, bodies, answers and refusals, as its endpoint declares."""
 
 import inspect
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from rankloop.interchange import EXPORT_FORMATS
-from rankloop.live.http import answers
+from rankloop.live.http.answers import Error
 from rankloop.live.http.calls import JSON, MSGPACK
-from rankloop.live.http.routes import Route
-from rankloop.live.http.ubi import MAX_PAGES
-from rankloop.live.models import ACTIONS
-from rankloop.live.requests import ClicksBody, CloseBody, Limits, RankBody, RollBackBody
-from rankloop.live.service import Clicked, Ranked
-from rankloop.live.settings import ModelSettings
-from rankloop.settings import NAME
-from rankloop.ubi import UbiEvent, UbiQuery
+from rankloop.live.http.declaration import Endpoint, Parameter, Reply
+from rankloop.live.http.statuses import STATUSES
+from rankloop.live.requests import Limits
 
 Schema = dict[str, Any]
 
 REFERENCE = "#/components/schemas/{name}"
-
-VERSIONS: Schema = {"type": "integer", "minimum": 0, "maximum": 2**53}
-PATH: dict[str, Schema] = {
-    "model": {"type": "string", "pattern": f"^{NAME.pattern}$"},
-    "impression": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 512},
-    "version": VERSIONS,
-}
-WINDOW: dict[str, Schema] = {
-    "model": PATH["model"],
-    "after": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
-    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGES, "default": 100},
-}
-QUERY: dict[str, dict[str, Schema]] = {
-    "create_model": {"dry_run": {"type": "boolean", "default": False}},
-    "compare": {"from": VERSIONS, "to": VERSIONS},
-    "export": {
-        "format": {"type": "string", "enum": list(EXPORT_FORMATS), "default": "json"},
-        "version": VERSIONS,
-    },
-    "read_queries": WINDOW,
-    "read_events": WINDOW,
-}
-REQUIRED = {"compare": ("from", "to"), "read_queries": ("model",), "read_events": ("model",)}
-"""Query parameters that have no default."""
-
-BODIES: dict[str, Any] = {
-    "rank": RankBody,
-    "clicks": ClicksBody,
-    "close": CloseBody,
-    "create_model": ModelSettings,
-    "roll_back": RollBackBody,
-    "take_queries": list[UbiQuery] | UbiQuery,
-    "take_events": list[UbiEvent] | UbiEvent,
-}
-ANSWERS: dict[str, Any] = {  # several: any of them
-    "rank": Ranked,
-    "clicks": (Clicked, answers.ManyClicked),
-    "close": answers.Closed,
-    "create_model": answers.NewModel,
-    "list_models": answers.Models,
-    "inspect_model": answers.Model,
-    "delete_model": answers.Deleted,
-    **{action.replace("-", "_"): answers.Model for action in ACTIONS},
-    "list_snapshots": answers.Snapshots,
-    "snapshot": answers.SnapshotDocument,
-    "compare": answers.Comparison,
-    "roll_back": answers.Model,
-    "take_queries": answers.UbiTaken,
-    "take_events": answers.UbiTaken,
-    "read_queries": answers.UbiQueries,
-    "read_events": answers.UbiEvents,
-    "healthz": answers.Health,
-    "readyz": answers.Readiness,
-}
-
 
 AGAIN: Schema = {"retry-after": {"schema": {"type": "integer"}, "required": True}}
 HEADERS: dict[int, Schema] = {
@@ -99,21 +38,21 @@ REFUSALS = {
     429: "Too many requests with this key.",
     503: "The store is down, the learner is behind, or the service is busy; try again.",
 }
-CONFLICTS = ("create_model", "freeze_scaling", "export")
 
 
-def document(title: str, version: str, description: str, routes: Iterable[Route], limits: Limits) -> Schema:
+def document(endpoints: Iterable[Endpoint], limits: Limits) -> Schema:
     """The whole document."""
-    types = [*BODIES.values(), *(kind for given in ANSWERS.values() for kind in _each(given))]
-    _, components = msgspec.json.schema_components([*types, answers.DryRun, answers.Error], ref_template=REFERENCE)
-    _tell_together(components)
-    _tell_limits(components, limits)
     paths: dict[str, Schema] = {}
-    for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = operation(route)
+    types: list[Any] = [Error]
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint)
+        types += [kind for kind in (endpoint.body, *(reply.type for reply in endpoint.replies)) if kind is not None]
+    _, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    _add_alternatives(components)
+    _add_limits(components, limits)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": version, "description": description},
+        "info": {"title": "rankloop", "version": "1", "description": "A re-ranking service that learns from clicks."},
         "paths": paths,
         "components": {
             "schemas": components,
@@ -129,13 +68,13 @@ def document(title: str, version: str, description: str, routes: Iterable[Route]
     }
 
 
-def _tell_together(components: Schema) -> None:
-    """What a struct cannot say: fields that go together."""
+def _add_alternatives(components: Schema) -> None:
+    """What a struct cannot express: fields that go together."""
     components["RankBody"]["oneOf"] = [{"required": ["candidates"]}, {"required": ["ids", "matrix"]}]
     components["ClicksBody"]["oneOf"] = [{"required": ["impression", "clicks"]}, {"required": ["reports"]}]
 
 
-def _tell_limits(components: Schema, limits: Limits) -> None:
+def _add_limits(components: Schema, limits: Limits) -> None:
     """How long lists may be, which is this service's own setting."""
     lengths = (
         ("RankBody", "candidates", 1, limits.candidates),
@@ -150,77 +89,71 @@ def _tell_limits(components: Schema, limits: Limits) -> None:
                 schema |= {"minItems": least, "maxItems": most}
 
 
-def operation(route: Route) -> Schema:
+def operation(endpoint: Endpoint) -> Schema:
     """One address and method."""
-    name = route.endpoint.__name__
-    told = inspect.getdoc(route.endpoint) or ""
-    made: Schema = {
-        "operationId": name,
-        "summary": re.split(r"[.:;](?=\s|$)", told)[0],
-        "description": told,
-        "parameters": _parameters(route, name),
-        "responses": _answers(name) | {str(status): _refusal(status) for status in refusals(route)},
-        "security": [{"key": [route.scope]}, {}] if route.scope else [],
+    description = inspect.getdoc(endpoint.handler) or ""
+    in_path = [_parameter(parameter, "path") for parameter in endpoint.in_path]
+    in_query = [_parameter(parameter, "query") for parameter in endpoint.query.values()]
+    described: Schema = {
+        "operationId": endpoint.name,
+        "summary": re.split(r"[.:;](?=\s|$)", description)[0],
+        "description": description,
+        "parameters": in_path + in_query,
+        "responses": _responses(endpoint),
+        "security": [{"key": [endpoint.scope]}, {}] if endpoint.scope else [],
     }
-    if name == "readyz":
-        made["responses"]["503"]["content"] = _content((answers.Readiness, answers.Error))
-    if name in BODIES:
-        made["requestBody"] = {"required": name != "close", "content": _content(BODIES[name], packed=True)}
-    return made
+    if endpoint.body is not None:
+        described["requestBody"] = {
+            "required": endpoint.needs_body,
+            "content": _content([endpoint.body], JSON, MSGPACK),
+        }
+    return described
 
 
-def refusals(route: Route) -> list[int]:
-    """Which errors an address can answer with."""
-    name = route.endpoint.__name__
-    possible = {401, 403, 429} if route.scope else set()
-    if name != "healthz":
+def refusals(endpoint: Endpoint) -> set[int]:
+    """The statuses of the errors that an address can answer with."""
+    possible = {STATUSES[code] for code in endpoint.refuses}
+    if endpoint.scope:
+        possible |= {401, 403, 429}
+    if not endpoint.always:
         possible.add(503)
-    if route.method == "POST":
+    if endpoint.method == "POST":
         possible |= {400, 408, 413}
-    if name in BODIES:
+    if endpoint.body is not None:
         possible |= {415, 422}
-    if name in QUERY or "{version}" in route.path:
+    if endpoint.query or any(parameter.schema["type"] != "string" for parameter in endpoint.in_path):
         possible.add(422)
-    if "{" in route.path or "model" in QUERY.get(name, ()):
+    if endpoint.in_path or "model" in endpoint.query:
         possible.add(404)
-    if name in CONFLICTS:
-        possible.add(409)
-    if name in ("clicks", "close"):
-        possible.add(410)
-    return sorted(possible)
+    return possible
 
 
-def _parameters(route: Route, name: str) -> list[Schema]:
-    within = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
-    found = [{"name": part, "in": "path", "required": True, "schema": PATH[part]} for part in within]
-    for part, schema in QUERY.get(name, {}).items():
-        found.append({"name": part, "in": "query", "required": part in REQUIRED.get(name, ()), "schema": schema})
-    return found
+def _parameter(parameter: Parameter, place: str) -> Schema:
+    return {"name": parameter.name, "in": place, "required": parameter.required, "schema": parameter.schema}
 
 
-def _answers(name: str) -> Schema:
-    if name == "metrics":
-        return {"200": {"description": "Done.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
-    if name == "export":
-        return {"200": {"description": "The file.", "content": {media: {} for media in set(EXPORT_FORMATS.values())}}}
-    done = {"description": "Done.", "content": _content(ANSWERS[name], packed=True)}
-    if name != "create_model":
-        return {"200": done}
-    dry = {"description": "With `dry_run`: nothing was made.", "content": _content(answers.DryRun, packed=True)}
-    return {"200": dry, "201": done}
+def _responses(endpoint: Endpoint) -> Schema:
+    by_status: dict[int, list[Reply]] = defaultdict(list)
+    for reply in endpoint.replies:
+        by_status[reply.status].append(reply)
+    responses: Schema = {}
+    for status in sorted(by_status.keys() | refusals(endpoint)):
+        replies = by_status[status]
+        types = [reply.type for reply in replies]
+        if status in REFUSALS:
+            # Errors are always JSON; everything else comes in the format of the request.
+            responses[str(status)] = {"description": REFUSALS[status], "content": _content([*types, Error], JSON)}
+            responses[str(status)] |= {"headers": HEADERS[status]} if status in HEADERS else {}
+        else:
+            media = replies[0].media or (JSON, MSGPACK)
+            responses[str(status)] = {"description": replies[0].description, "content": _content(types, *media)}
+    return responses
 
 
-def _refusal(status: int) -> Schema:
-    told: Schema = {"description": REFUSALS[status], "content": _content(answers.Error)}
-    return told | ({"headers": HEADERS[status]} if status in HEADERS else {})
-
-
-def _content(type: Any, *, packed: bool = False) -> Schema:
-    """A type in the formats it travels in: the answer to MessagePack is MessagePack, errors are always JSON."""
-    schemas, _ = msgspec.json.schema_components(_each(type), ref_template=REFERENCE)
+def _content(types: list[Any], *media: str) -> Schema:
+    """Any of some types, in the formats it travels in; what has no type is described by its format alone."""
+    if types == [None]:
+        return {name: {} for name in media}
+    schemas, _ = msgspec.json.schema_components(types, ref_template=REFERENCE)
     schema = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
-    return {media: {"schema": schema} for media in ((JSON, MSGPACK) if packed else (JSON,))}
-
-
-def _each(type: Any) -> tuple[Any, ...]:
-    return type if isinstance(type, tuple) else (type,)
+    return {name: {"schema": schema} for name in media}

@@ -25,13 +25,18 @@ CODES = {
 STATUSES = {code: status for status, codes in CODES.items() for code in codes}
 
 
-def status_of(error: Exception) -> int:
-    """The status of an answer that is an error: what is not one of ours is a fault of ours."""
+def code_of(error: Exception) -> str:
+    """The code of any error: what is not one of ours is a fault of ours."""
     match error:
         case RequestError():
-            return STATUSES.get(error.code, 500)
+            return error.code if error.code in STATUSES else "internal"
         case StoreError():
-            return 503
+            return "store_unavailable"
         case RankloopError():
-            return 422
-    return 500
+            return "invalid_request"
+    return "internal"
+
+
+def status_of(error: Exception) -> int:
+    """The status of an answer that is an error."""
+    return STATUSES[code_of(error)]

@@ -15,7 +15,9 @@ import msgspec
 from rankloop.errors import DataError
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind
-from rankloop.live.http.calls import Answer, Call
+from rankloop.live.http.answers import UbiEvents, UbiQueries, UbiResult, UbiTaken
+from rankloop.live.http.calls import Call
+from rankloop.live.http.declaration import MODEL, NUMBER, Endpoint, Parameter
 from rankloop.live.http.statuses import status_of
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import ClickBody
@@ -28,53 +30,40 @@ MAX_PAGES = 1_000
 MAX_EVENTS = 20_000
 """In one answer, at least if its pages are not larger than that themselves."""
 
-WORDS = {
-    UbiFate.NO_QUERY_ID: "no_query_id",
-    UbiFate.OTHER_ACTION: "other_action",
-    UbiFate.NO_OBJECT: "no_object",
-    UbiFate.UNKNOWN_QUERY: "not_ours",
-    UbiFate.NOT_SHOWN: "not_shown",
-    UbiFate.BAD_REWARD: "bad_reward",
-}
 
-
-async def take_queries(call: Call) -> Answer:
+@Endpoint("POST", "/ubi/queries", "click", UbiTaken, body=list[UbiQuery] | UbiQuery)
+async def take_queries(call: Call) -> UbiTaken:
     """UBI queries, one or a list. Our pages are in the log already, so a query is only recognised, or not."""
-    queries = _listed(call, call.decode(list[UbiQuery] | UbiQuery))
+    queries = _listed(call)
     fates = [_query_fate(call.service, query) for query in queries]
-    return _told(call.service, "ubi_queries", [query.query_id for query in queries], fates)
+    return _counted(call.service, "ubi_queries", queries, fates)
 
 
-async def take_events(call: Call) -> Answer:
+@Endpoint("POST", "/ubi/events", "click", UbiTaken, body=list[UbiEvent] | UbiEvent)
+async def take_events(call: Call) -> UbiTaken:
     """UBI events, one or a list: those that are clicks on our pages are learned from. Each is told its fate."""
-    events = _listed(call, call.decode(list[UbiEvent] | UbiEvent))
+    events = _listed(call)
     if not call.allows("admin"):
         events = [_without_reward(event) for event in events]
-    wanted = dict.fromkeys(event.query_id for event in events if event.query_id and event.action_name in REWARDS)
-    found = await asyncio.gather(*(_page(call.service, query_id) for query_id in wanted))
-    fates, pages = {}, {}
-    for query_id, page in zip(wanted, found, strict=True):
-        if isinstance(page, str):
-            fates[query_id] = page
-        else:
-            pages[query_id] = page
-    results: list[str | None] = []
+    ids = dict.fromkeys(event.query_id for event in events if event.query_id and event.action_name in REWARDS)
+    pages = dict(zip(ids, await asyncio.gather(*(_page(call.service, query_id) for query_id in ids)), strict=True))
+    shown = {query_id: page for query_id, page in pages.items() if not isinstance(page, str)}
+    fates: list[str | None] = []
     reports = []
     for event in events:
-        fate, click = click_of_event(event, pages.get)
+        fate, click = click_of_event(event, shown.get)
         if click is not None:
             reports.append(ClickBody(click.query_id, {click.document: click.value}))
-            results.append(None)
+            fates.append(None)
         else:
-            known = fates.get(event.query_id or "") if fate is UbiFate.UNKNOWN_QUERY else None
-            results.append(known or WORDS[fate])
+            is_foreign = fate is UbiFate.UNKNOWN_QUERY
+            fates.append(str(pages.get(event.query_id or "", "not_ours")) if is_foreign else fate.name.lower())
     clicked = iter(await call.service.click(reports))
-    told = [fate if fate is not None else _click_fate(next(clicked)) for fate in results]
-    return _told(call.service, "ubi_events", [event.query_id for event in events], told)
+    return _counted(call.service, "ubi_events", events, [fate or _click_fate(next(clicked)) for fate in fates])
 
 
-def _listed(call: Call, given: Any) -> list[Any]:
-    things = given if isinstance(given, list) else [given]
+def _listed(call: Call) -> list[Any]:
+    things = call.body if isinstance(call.body, list) else [call.body]
     if len(things) > call.service.limits.items:
         raise RequestError(
             "invalid_request", f"at most {call.service.limits.items:,} objects at once; got {len(things):,}"
@@ -118,75 +107,73 @@ def _click_fate(clicked: Any) -> str:
     return next((word for word, count in counts.items() if count), "late")
 
 
-def _told(service: Service, what: str, ids: Sequence[str | None], fates: Sequence[str]) -> Answer:
+def _counted(service: Service, what: str, things: Sequence[UbiQuery | UbiEvent], fates: Sequence[str]) -> UbiTaken:
     counts = Counter(fates)
     for fate, count in counts.items():
         service.counts[what, fate] += count
-    results = [{"query_id": query_id, "fate": fate} for query_id, fate in zip(ids, fates, strict=True)]
-    return Answer(200, {"results": results, "counts": dict(counts)})
+    results = [UbiResult(thing.query_id, fate) for thing, fate in zip(things, fates, strict=True)]
+    return UbiTaken(results, dict(counts))
 
 
 # Out
 
 
-async def read_queries(call: Call) -> Answer:
+WINDOW = (
+    MODEL,
+    Parameter("after", NUMBER | {"default": 0}),
+    Parameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGES, "default": 100}),
+)
+
+
+@Endpoint("GET", "/ubi/queries", "admin", UbiQueries, query=WINDOW)
+async def read_queries(call: Call) -> UbiQueries:
     """Pages that a model showed, as UBI queries, in the order of the log: `?model=…&after=…&limit=…`.
 
     Go on with `after` = the answer's `next` while `more` is true.
     """
-    model, after, limit = _window(call)
-    return Answer(200, await asyncio.to_thread(_queries, call.service, model, after, limit))
+    return await asyncio.to_thread(_queries, call.service, call.model, call["after"], call["limit"])
 
 
-async def read_events(call: Call) -> Answer:
+@Endpoint("GET", "/ubi/events", "admin", UbiEvents, query=WINDOW)
+async def read_events(call: Call) -> UbiEvents:
     """Impressions and clicks of pages that are closed, as UBI events, in the order of the log.
 
     `limit` counts pages, so there are several events for each. Go on with `after` = the answer's `next` while `more`
     is true.
     """
-    model, after, limit = _window(call)
-    return Answer(200, await asyncio.to_thread(_events, call.service, model, after, limit))
+    return await asyncio.to_thread(_events, call.service, call.model, call["after"], call["limit"])
 
 
-def _window(call: Call) -> tuple[LiveModel, int, int]:
-    call.takes("model", "after", "limit")
-    if "model" not in call.query:
-        raise RequestError("invalid_request", "say which model: ?model=…")
-    model = call.service.registry.get(call.query["model"])
-    after = call.whole_number("after", default=0)
-    return model, after, call.whole_number("limit", default=100, at_least=1, at_most=MAX_PAGES)
-
-
-def _queries(service: Service, model: LiveModel, after: int, limit: int) -> dict[str, Any]:
-    found: list[UbiQuery] = []
+def _queries(service: Service, model: LiveModel, after: int, limit: int) -> UbiQueries:
+    queries: list[UbiQuery] = []
     left_out = 0
     more = True
-    while more and len(found) + left_out < limit:
-        size = min(CHUNK, limit - len(found) - left_out)
+    while more and len(queries) + left_out < limit:
+        size = min(CHUNK, limit - len(queries) - left_out)
         events = service.store.events(after, size, kinds=(Kind.SHOWN,), model=model.id)
         more = len(events) == size
         for event in events:
             after = event.offset
             try:
-                found.append(query_of_page(shown_page(service.impression_id, model.settings.name, event)))
+                queries.append(query_of_page(shown_page(service.impression_id, model.settings.name, event)))
             except DataError:
                 left_out += 1
-    return {"queries": found, "next": after, "more": more, "left_out": left_out}
+    return UbiQueries(queries, after, more, left_out)
 
 
-def _events(service: Service, model: LiveModel, after: int, limit: int) -> dict[str, Any]:
+def _events(service: Service, model: LiveModel, after: int, limit: int) -> UbiEvents:
     closings = service.store.events(after, limit, kinds=(Kind.CLOSED,), model=model.id)
     times = click_times(service.store, model.id, closings)
-    found: list[UbiEvent] = []
+    events: list[UbiEvent] = []
     left_out = 0
     more = len(closings) == limit
     for place, event in enumerate(closings):
         after = event.offset
         try:
-            found += events_of_closing(service.store, service.impression_id, model.settings.name, event, times)
+            events += events_of_closing(service.store, service.impression_id, model.settings.name, event, times)
         except DataError:
             left_out += 1
-        if len(found) >= MAX_EVENTS and place + 1 < len(closings):
+        if len(events) >= MAX_EVENTS and place + 1 < len(closings):
             more = True
             break
-    return {"events": found, "next": after, "more": more, "left_out": left_out}
+    return UbiEvents(events, after, more, left_out)
