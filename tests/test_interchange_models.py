@@ -188,7 +188,7 @@ def test_names_that_cannot_identify_a_feature_are_refused(export, name):
 @pytest.mark.parametrize("export", [elasticsearch_model, solr_model])
 def test_two_features_of_one_name_are_refused_where_weights_go_by_name(export):
     model = LinearModel(weights=(1.0, 2.0), feature_names=("a", "a"))
-    with pytest.raises(SettingsError, match="two features are called 'a'"):
+    with pytest.raises(SettingsError, match="two features are named 'a'"):
         export(model)
     assert onnx_scores(onnx_model(model), np.array([[1.0, 1.0]])).tolist() == [3.0]  # ONNX goes by position
 
@@ -289,7 +289,7 @@ def test_without_onnx_the_sentence_says_what_to_install(monkeypatch):
         ({"weights": (1.0,), "shift": (0.0,), "spread": (-1.0,)}, "must not be negative; got -1.0"),
         ({"weights": (1.0,), "shift": (float("inf"),), "spread": (1.0,)}, r"shift\[0\] must be a finite number"),
         ({"weights": (1.0,), "shift": (0.0,), "spread": (1.0,), "per_query": True}, "got both"),
-        ({"weights": (1.0,), "name": ""}, "name must be a text"),
+        ({"weights": (1.0,), "name": ""}, "name must be non-empty text"),
     ],
 )
 def test_a_model_that_makes_no_sense_is_refused(wrong, sentence):
@@ -350,7 +350,7 @@ def test_a_reader_that_does_not_scale_refuses_a_model_that_does(tmp_path):
         ({"scaling": {"kind": "fixed", "shift": [1.0], "spread": "1"}}, "spread must be a list"),
         ({"scaling": {"kind": "fixed", "shift": [1.0], "spread": [10**400]}}, "too large for a double"),
         ({"weights": [10**400]}, "too large for a double"),
-        ({"name": 7}, "name must be a text"),
+        ({"name": 7}, "name must be non-empty text"),
         ({"features": 2}, "counts do not agree"),
     ],
 )

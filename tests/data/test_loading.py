@@ -235,9 +235,9 @@ def test_a_mistake_gets_a_sentence_with_what_would_be_right(tmp_path):
     mistakes = {
         "mslr-lik": "Did you mean mslr-like",
         "my-click": "Did you mean my-clicks",
-        "zzzzzzzz": "Known are istella",
+        "zzzzzzzz": "Known names: istella",
         "mslr-web10k": "rankloop data add mslr-web10k PATH",
-        str(tmp_path / "absent"): "nor a path that is there",
+        str(tmp_path / "absent"): "nor an existing path",
     }
     for name, remedy in mistakes.items():
         with pytest.raises(DataError, match=remedy):
@@ -263,7 +263,7 @@ def test_a_collection_is_named_by_a_text_or_a_path(tmp_path, what):
     for refuse in (data.load, data.info, data.remove, lambda path: data.add("some", path)):
         with pytest.raises(DataError, match="named by a name or a path; got"):
             refuse(what)
-    with pytest.raises(DataError, match="name of a collection must be a text"):
+    with pytest.raises(DataError, match="name of a collection must be text"):
         data.add(what, tmp_path / "some.txt")
     with pytest.raises(DataError, match="normalise must be True, False or None; got 'yes'"):
         data.load(tmp_path / "some.txt", normalise="yes")

@@ -84,7 +84,7 @@ def test_a_query_that_comes_back_is_refused(tmp_path):
 def test_a_file_without_documents_is_refused(tmp_path, content):
     path = tmp_path / "some.txt"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"some\.txt: no document in it"):
+    with pytest.raises(DataError, match=r"some\.txt: it contains no documents"):
         svmlight.read(path)
 
 
@@ -113,7 +113,7 @@ def test_broken_gzip_is_refused(tmp_path):
 def test_a_file_that_cannot_be_opened_is_refused(tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         svmlight.read(tmp_path)
-    with pytest.raises(DataError, match="is not there"):
+    with pytest.raises(DataError, match="does not exist"):
         svmlight.read(tmp_path / "absent.txt")
     locked = tmp_path / "locked.txt"
     locked.write_bytes(GOOD)

@@ -118,7 +118,7 @@ def test_a_named_import_outlives_its_source(source):
         file.unlink()
     source.rmdir()
     assert data.load("mine").vali.queries == 5
-    with pytest.raises(DataError, match="nor a path that is there"):
+    with pytest.raises(DataError, match="nor an existing path"):
         data.load(source)
 
 

@@ -90,7 +90,7 @@ def test_a_large_p_is_not_equivalence():
 
 
 def test_pairs_must_be_pairs():
-    with pytest.raises(ValueError, match="equally many; got 2 and 3"):
+    with pytest.raises(ValueError, match="the same size; got 2 and 3"):
         difference([1.0, 2.0], [1.0, 2.0, 3.0], paired=True)
 
 

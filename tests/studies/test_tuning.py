@@ -199,7 +199,7 @@ BARREN = rl.Split.of(np.zeros((2, TINY.features)), [0, 0], [1, 1])
         ({"data": "nowhere"}, "nowhere"),
         ({"data": poisoned(vali=None)}, "tiny has no validation split"),
         ({"data": poisoned(vali=BARREN)}, "no query of the validation split has a relevant candidate"),
-        ({"search": {"learning_rate": [1e300]}, "objective": "offline", "impressions": 100}, "grew beyond all numbers"),
+        ({"search": {"learning_rate": [1e300]}, "objective": "offline", "impressions": 100}, "diverged"),
     ],
 )
 def test_a_mistake_is_a_sentence_and_runs_nothing(changes, words):

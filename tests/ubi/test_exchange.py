@@ -251,7 +251,7 @@ def test_a_file_without_a_last_line_end_is_read_whole(tmp_path):
         ('{"user_query": "a"}', "line 1: in a bulk body"),
         ("7", "line 1: in a bulk body"),
         ('{"create": {"_index": "ubi_events"}}\n{}', "line 2: not a UBI 1.3 event"),
-        ('{"index": {"_index": "ubi_queries"}}\n', "no object follows"),
+        ('{"index": {"_index": "ubi_queries"}}\n', "none follows"),
     ],
 )
 def test_a_bulk_body_says_where_each_object_goes(tmp_path, body, sentence):

@@ -55,7 +55,7 @@ class Layout(NamedTuple):
 def find_layout(path: Path, prefix: str | None = None) -> Layout:
     """The layout of what lies at `path`; `prefix` chooses among files such as set1.train.txt."""
     if not path.exists():
-        raise DataError(f"{path} is not there. Check the path.")
+        raise DataError(f"{path} does not exist. Check the path.")
     if not path.is_dir():
         return Layout(path, {WHOLE: {"train": path, "vali": path, "test": path}}, single=True)
     try:

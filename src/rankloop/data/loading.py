@@ -70,7 +70,7 @@ def make(name: str, *, fold: int = 1, scale: float = 1.0) -> Report:
     20
     """
     if _text(name) not in _synthetic():
-        raise DataError(f"{name!r} is not a synthetic world. There are {', '.join(_synthetic())}.")
+        raise DataError(f"{name!r} is not a synthetic world. Choose from {', '.join(_synthetic())}.")
     world, chosen, size = _planned(name, _fold(fold), scale)
     return report(make_world(_world_slot(world, chosen, size), world, chosen, size))
 
@@ -200,7 +200,7 @@ def _named(entry: Entry, normalise: bool | None, zero_based: bool) -> Entry:
     if (normalise is not None and normalise != meta.normalised) or (zero_based and not meta.options["zero_based"]):
         raise DataError(
             f"{meta.name} was imported with normalise={meta.normalised}, "
-            f"zero_based={meta.options['zero_based']}. Add it under another name for a change."
+            f"zero_based={meta.options['zero_based']}. To change that, add it under another name."
         )
     source = Path(str(meta.source))
     if not source.exists():
@@ -243,7 +243,7 @@ def _fold(fold: Any) -> int | None:
 def _text(name_or_path: Any) -> str:
     text = os.fspath(name_or_path) if isinstance(name_or_path, (str, os.PathLike)) else None
     if not isinstance(text, str):
-        raise DataError(f"A collection is named by a name or a path; got {name_or_path!r}.")
+        raise DataError(f"A collection is given by name or path; got {name_or_path!r}.")
     return text
 
 
@@ -261,7 +261,7 @@ def _check_world_options(name: str, normalise: Any, zero_based: Any) -> None:
 
 def _check_name(name: str) -> None:
     if not isinstance(name, str):
-        raise DataError(f"The name of a collection must be a text; got {name!r}.")
+        raise DataError(f"The name of a collection must be text; got {name!r}.")
     if name in _synthetic():
         raise DataError(f"{name!r} is the name of a synthetic world. Choose another name.")
     if not _NAME.fullmatch(name):
@@ -278,7 +278,7 @@ def _unknown(name: str) -> str:
             f"{published.title} has not been imported. Get it from {published.obtain}, then "
             f"import it: rankloop data add {name} PATH, where PATH holds {published.files}."
         )
-    return f"{name!r} is neither a known collection nor a path that is there. {_near(name)}"
+    return f"{name!r} is neither a known collection nor an existing path. {_near(name)}"
 
 
 def _near(name: str) -> str:
@@ -286,4 +286,4 @@ def _near(name: str) -> str:
     near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    return f"Known are {', '.join(known)}."
+    return f"Known names: {', '.join(known)}."

@@ -66,7 +66,7 @@ class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
                 f"{_OWNER}: feature_names must be one text per weight; got {len(names)} for {len(weights)}: {names!r}"
             )
         if not isinstance(self.name, str) or not self.name:
-            raise SettingsError(f"{_OWNER}: name must be a text that is not empty; got {self.name!r}")
+            raise SettingsError(f"{_OWNER}: name must be non-empty text; got {self.name!r}")
         per_query = require_flag(_OWNER, "per_query", self.per_query)
         shift, spread = _scaling(self.shift, self.spread, len(weights))
         if per_query and shift is not None:

@@ -184,7 +184,7 @@ def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise DataError(f"cannot read it: {error.strerror or error}") from None
+        raise DataError(f"cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, NaN or Infinity
         raise DataError(f"not a ranker: not JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -249,4 +249,4 @@ def _plain(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number there")
+    raise ValueError(f"{constant} is not a number here")

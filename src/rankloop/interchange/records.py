@@ -51,7 +51,7 @@ def _rows(path: Path, columns: list[str]) -> list[dict[str, Any]]:
     except FileNotFoundError:
         raise DataError(f"cannot read {path}: there is no such file; is the study finished?") from None
     except (OSError, KeyError, pa.ArrowException) as error:
-        raise DataError(f"{path} does not hold results of rankloop, or is damaged: {error}") from None
+        raise DataError(f"{path} does not contain rankloop results, or is damaged: {error}") from None
 
 
 def _choices(rows: list[dict[str, Any]]) -> str:

@@ -48,13 +48,13 @@ def require_feature_names(model: LinearModel, target: str, *, forbidden: str = "
     for name in model.feature_names:
         if not name or name != name.strip() or not name.isprintable():
             raise SettingsError(
-                f"{target}: a feature's name must be printable and must not be empty or begin or end with a blank; "
+                f"{target}: a feature's name must be printable and must not be empty or begin or end with a space; "
                 f"got {name!r}"
             )
         if found := sorted(set(name) & set(forbidden)):
             raise SettingsError(f"{target}: a feature's name must not contain {' or '.join(found)}; got {name!r}")
         if name in seen:
-            raise SettingsError(f"{target}: weights belong to names there, and two features are called {name!r}")
+            raise SettingsError(f"{target}: two features are named {name!r}, and weights are assigned by name there")
         seen.add(name)
     return model.feature_names
 

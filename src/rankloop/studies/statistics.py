@@ -133,7 +133,7 @@ def difference(values: ArrayLike, reference: ArrayLike, *, paired: bool) -> Diff
     """
     a, b = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     if paired and len(a) != len(b):
-        raise ValueError(f"paired values must be equally many; got {len(a)} and {len(b)}")
+        raise ValueError(f"paired samples must have the same size; got {len(a)} and {len(b)}")
     if not len(a) or not len(b):
         return Difference(math.nan, math.nan, math.nan)
     estimate = float(a.mean() - b.mean())

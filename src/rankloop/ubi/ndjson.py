@@ -87,7 +87,7 @@ def read_bulk(path: Source) -> Iterator[UbiQuery | UbiEvent]:
             yield _decoded(path, number, line, decoder)
             decoder = None
     if decoder is not None:
-        raise DataError(f"{path}: the last line says where an object goes, and no object follows")
+        raise DataError(f"{path}: the last line announces an object, but none follows")
 
 
 def _read(path: Source, decoder: Callable[[bytes], T]) -> Iterator[T]:

@@ -65,7 +65,7 @@ def test_a_folder_that_cannot_be_written_is_named(monkeypatch, tmp_path):
 
 
 def test_a_file_that_is_no_index_is_refused(tmp_path):
-    with pytest.raises(DataError, match="is no search index"):
+    with pytest.raises(DataError, match="is not a search index"):
         Engine(tmp_path / "nothing.sqlite")
 
 

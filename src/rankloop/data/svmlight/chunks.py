@@ -83,7 +83,7 @@ class _open:  # noqa: N801  (used like the function it wraps)
         except IsADirectoryError:
             raise DataError(f"{self.path} is a folder; give a file.") from None
         except FileNotFoundError:
-            raise DataError(f"{self.path} is not there. Check the path.") from None
+            raise DataError(f"{self.path} does not exist. Check the path.") from None
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror}.") from error
         if magic == b"\x1f\x8b":
@@ -107,7 +107,7 @@ def _fill(path: Path, stream: IO[bytes], target: memoryview) -> int:
                 break
             filled += got
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: the gzip data is broken or cut short ({error}). Get it again.") from error
+        raise DataError(f"{path}: the gzip data is broken or cut short ({error}). Download it again.") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}.") from error
     return filled

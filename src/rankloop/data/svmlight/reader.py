@@ -167,11 +167,11 @@ class _Reader:
                 yield offsets
                 self._drop(int(offsets[-1]))
         if not self.seen.count:
-            raise DataError(f"{self.path}: no document in it. A line is 'grade qid:number 1:value …'.")
+            raise DataError(f"{self.path}: it contains no documents. A line reads 'grade qid:number 1:value …'.")
         if not self.features and not self.widest:
             raise DataError(
                 f"{self.path}: no feature in any document; got only grades and queries. "
-                f"Write 'feature:value' behind them."
+                f"Write 'feature:value' after them."
             )
 
     def narrow(self, rows: NDArray[np.float32]) -> None:

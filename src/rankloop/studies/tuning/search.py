@@ -160,7 +160,7 @@ def tune(
         if progress is not None:
             progress(described(chosen_of(trial.learner, space)))
     if np.isnan(values).any(axis=1).all():
-        raise SettingsError("tune: the weights of every candidate grew beyond all numbers; try smaller learning rates")
+        raise SettingsError("tune: the weights of every candidate diverged; try smaller learning rates")
     measured = zip(learners, values.tolist(), strict=True)
     return TuningResult(
         candidates=tuple(Candidate(one, chosen_of(one, space), tuple(runs)) for one, runs in measured),
@@ -228,7 +228,7 @@ def _different(data: Collection | Source, repeats: int) -> int:
 def _measured(data: Collection, objective: str) -> Collection:
     """The collection with its validation split in the place of the test split, and online of the training split."""
     if data.vali is None:
-        raise DataError(f"{data.name} has no validation split to tune on; the test split is not for that")
+        raise DataError(f"{data.name} has no validation split to tune on; tuning never uses the test split")
     if not (data.vali.ideal_dcg > 0).any():
         raise DataError(f"{data.name}: no query of the validation split has a relevant candidate to tune on")
     return replace(data, train=data.vali if objective == "online" else data.train, test=data.vali, vali=None)

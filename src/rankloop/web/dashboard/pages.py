@@ -220,7 +220,7 @@ class _Dashboard:
         model = self._service.registry.get(request.path_params["model"])
         action = request.path_params["action"]
         if action not in ACTIONS:
-            raise RequestError("no_such_action", f"a model can {', '.join(ACTIONS)}; got {action[:40]!r}")
+            raise RequestError("no_such_action", f"unknown action {action[:40]!r}; choose from {', '.join(ACTIONS)}")
         return model, action
 
 

@@ -32,7 +32,7 @@ def open_index(path: Path | None = None) -> sqlite3.Connection:
     if path is not None:
         connection = _open(path)
         if connection is None:
-            raise DataError(f"{path} is no search index; make one with write_index")
+            raise DataError(f"{path} is not a search index; make one with write_index")
         return connection
     path = index_path()
     connection = _open(path)

@@ -41,7 +41,7 @@ def run_demo(
 
     def extend(application: Application) -> None:
         if not application.keys.open:
-            raise SettingsError(f"demo: the log at {store} has API keys, so it is somebody's service; give another")
+            raise SettingsError(f"demo: the log at {store} has API keys, so it is a real service; choose another")
         add_dashboard(application)
         add_demo(application.pages, engine, url, seed)
         threading.Thread(target=lambda: ready(url + ADDRESS, _answers(url + ADDRESS)), daemon=True).start()
@@ -82,7 +82,7 @@ def free_port(port: int) -> int:
             probe.bind((HOST, port))
         except OSError as error:
             raise SettingsError(
-                f"demo: port {port} of {HOST} cannot be used ({error.strerror}); choose another with --port, "
+                f"demo: port {port} on {HOST} is unavailable ({error.strerror}); choose another with --port, "
                 f"or --port 0 for any that is free"
             ) from None
         return int(probe.getsockname()[1])

@@ -25,8 +25,8 @@ def serve_studies(root: Path, *, host: str, port: int, ready: Callable[[str], No
     require_folder(root)
     if not is_for_this_machine(host):
         raise SettingsError(
-            f"reports are shown on this machine only, not on {host}; leave --host away, or send report.html, "
-            "which needs nothing but itself"
+            f"reports are shown on this machine only, not on {host}; omit --host, or share "
+            "report.html, which is self-contained"
         )
     listening = listen(host, port)
     ready(url_of(listening, host))
