@@ -63,6 +63,15 @@ def signed(value: float | None, digits: int | None = None) -> str:
     return text if value == 0 or text.strip("0.") == "" else ("−" if value < 0 else "+") + text
 
 
+def mean_text(mean: float, half_width: float, digits: int) -> str:
+    """A mean with its interval, which a single run does not have.
+
+    >>> mean_text(587.456, 3.1, 2), mean_text(0.5, math.nan, 4)
+    ('587.46 ± 3.10', '0.5000')
+    """
+    return f"{mean:.{digits}f}" + (f" ± {half_width:.{digits}f}" if math.isfinite(half_width) else "")
+
+
 def percent(value: float | None) -> str:
     """A probability or share.
 

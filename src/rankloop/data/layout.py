@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from rankloop.data.store.entries import WHOLE
+from rankloop.data.store.entries import WHOLE, no_such_fold
 from rankloop.errors import DataError
 
 _SPELLINGS = {
@@ -45,10 +45,7 @@ class Layout(NamedTuple):
         keys = list(self.folds)
         key = keys[0] if fold is None else f"fold{fold}"
         if key not in self.folds:
-            folds = [key.removeprefix("fold") for key in keys if key != WHOLE]
-            there = f"folds {', '.join(folds)}" if folds else "no folds"
-            remedy = "Choose one of them." if folds else "Leave fold out."
-            raise DataError(f"{self.source} has {there}; got fold {fold}. {remedy}")
+            raise no_such_fold(str(self.source), [key.removeprefix("fold") for key in keys if key != WHOLE], fold)
         return self._replace(folds={key: self.folds[key]})
 
 

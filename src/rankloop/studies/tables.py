@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rankloop.display import MISSING, p_value, signed
+from rankloop.display import MISSING, mean_text, p_value, signed
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Record, Results
@@ -234,8 +234,7 @@ def _interval(runs: Sequence[Record], field: str, digits: int) -> str:
     values = [value for value in (_value(record, field) for record in runs) if math.isfinite(value)]
     if not values:
         return MISSING
-    mean, half = interval(values)
-    return f"{mean:.{digits}f}" + (f" ± {half:.{digits}f}" if math.isfinite(half) else "")
+    return mean_text(*interval(values), digits)
 
 
 def _best(coverage: Coverage, grid: str, collection: str, user: str, field: str) -> str | None:

@@ -15,7 +15,7 @@ import hashlib
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +100,7 @@ class Entry(NamedTuple):
         if fold is None:
             return f"fold{self.folds[0]}" if self.folds else WHOLE
         if fold not in self.folds:
-            there = f"folds {', '.join(map(str, self.folds))}" if self.folds else "no folds"
-            remedy = "Choose one of them." if self.folds else "Leave fold out."
-            raise DataError(f"{self.meta.name} has {there}; got fold {fold}. {remedy}")
+            raise no_such_fold(self.meta.name, self.folds, fold)
         return f"fold{fold}"
 
     def content_hash(self, key: str) -> str:
@@ -121,6 +119,14 @@ class Entry(NamedTuple):
         """How much room the entry takes."""
         splits = (split for fold in self.meta.folds.values() for split in fold.values())
         return sum(sum(split.file_sizes().values()) for split in splits)
+
+
+def no_such_fold(name: str, folds: Iterable[object], fold: int | None) -> DataError:
+    """A sentence that says which folds there are."""
+    listed = ", ".join(map(str, folds))
+    if not listed:
+        return DataError(f"{name} has no folds; got fold {fold}. Leave fold out.")
+    return DataError(f"{name} has folds {listed}; got fold {fold}. Choose one of them.")
 
 
 def fingerprint(identity: Mapping[str, Any]) -> str:

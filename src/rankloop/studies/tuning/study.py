@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from rankloop import users
+from rankloop.display import mean_text
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.studies.specification import Source
@@ -53,8 +54,6 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
 
 def shown(candidate: Candidate, objective: str) -> str:
     """Mean ± interval, with the digits that the objective deserves."""
-    mean, half = candidate.interval
-    if math.isnan(mean):
+    if math.isnan(candidate.mean):
         return "diverged"
-    digits = 1 if objective == "online" else 4
-    return f"{mean:.{digits}f}" + ("" if math.isnan(half) else f" ± {half:.{digits}f}")
+    return mean_text(*candidate.interval, 1 if objective == "online" else 4)

@@ -1,7 +1,5 @@
 """The charts of a model: what each shows, over what, and its data, for the eye (JSON) and for a spreadsheet (CSV)."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -25,6 +23,7 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_name,
 )
+from rankloop.web.spreadsheets import csv_text
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
@@ -87,25 +86,12 @@ class Plot(NamedTuple):
             if line.low and line.high:
                 header += [f"{line.label}: 95 % low{unit}", f"{line.label}: 95 % high{unit}"]
                 columns += [line.low, line.high]
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\r\n")
-        writer.writerow([harmless(name) for name in header])
-        for place, x in enumerate(self.x):
-            writer.writerow([_moment(x) if self.time else x, *(column[place] for column in columns)])
-        return out.getvalue()
+        rows = ([_moment(x) if self.time else x, *(column[i] for column in columns)] for i, x in enumerate(self.x))
+        return csv_text(header, rows)
 
 
 def _moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula.
-
-    >>> harmless("=HYPERLINK(…)"), harmless("price")
-    ("'=HYPERLINK(…)", 'price')
-    """
-    return f"'{text}" if text[:1] in "=+-@\t\r" and text else text
 
 
 class Chart(NamedTuple):

@@ -19,6 +19,7 @@ from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import CONTROL, LEARNED, OVERS, Over, by_group, over_named, pages, reward_of
 from rankloop.web.site import Site
+from rankloop.web.spreadsheets import csv_file
 
 HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
 CHART_MINUTES = 180
@@ -169,11 +170,7 @@ class _Dashboard:
         plot = await self._plot(model, over, CHARTS[name])
         if kind == "json":
             return JSONResponse(plot.document(), headers={"cache-control": "no-store"})
-        headers = {
-            "content-disposition": f'attachment; filename="{model.settings.name}-{name}.csv"',
-            "cache-control": "no-store",
-        }
-        return Response(plot.table(), media_type="text/csv; charset=utf-8", headers=headers)
+        return csv_file(plot.table(), f"{model.settings.name}-{name}.csv")
 
     async def _plot(self, model: LiveModel, over: Over, chart: Chart) -> Plot:
         recent, since = self._application.metrics.recent, now() // 60_000 - CHART_MINUTES

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rankloop.live.http.recent import Answers
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
+from rankloop.web.bars import Bar, bar
 from rankloop.web.dashboard import health, intervals
 from rankloop.web.dashboard.intervals import Estimate
 from rankloop.web.dashboard.reading import Reading, keeps_first
@@ -38,15 +39,6 @@ class Row(NamedTuple):
     clicks: float
     per_page: Estimate
     reward: Estimate
-
-
-class Bar(NamedTuple):
-    """A weight as a bar: from `x`, `width` wide, on a scale of 0 to 100 with zero in the middle."""
-
-    feature: str
-    value: float
-    x: float
-    width: float
 
 
 def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, Any]:
@@ -105,13 +97,7 @@ def weight_bars(model: LiveModel) -> list[Bar]:
     """The largest weights of the newest state."""
     values = model.view().model.ranker.weights
     largest = np.argsort(-np.abs(values), kind="stable")[:BARS]
-    scale = float(np.abs(values[largest[0]])) or 1.0
-    bars = []
-    for feature in largest.tolist():
-        value = float(values[feature])
-        width = 50 * abs(value) / scale
-        bars.append(Bar(model.settings.names[feature], value, round(50 - width * (value < 0), 2), round(width, 2)))
-    return bars
+    return [bar(model.settings.names[i], values[i], abs(values[largest[0]])) for i in largest.tolist()]
 
 
 def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, float, float]]:

@@ -5,47 +5,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.web.bars import Bar, bar
 from rankloop.web.demo.comparison import PAGE_SIZE, Belief, Shown
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Candidates
 from rankloop.web.demo.features import FEATURES
 from rankloop.web.demo.snippets import Snippet
 
-_MIDDLE = 50.0  # of a bar's drawing, which is 100 wide: to the right is for, to the left against
 _REASONS = 6
 _CHANGES = 6
 NAMES = tuple(FEATURES)
 
 
-class Bar(NamedTuple):
-    """A number with a sign, and where its bar lies in a drawing 100 wide."""
-
-    label: str
-    title: str
-    value: float
-    x: float
-    width: float
-
-    @property
-    def tone(self) -> str:
-        """`plus` or `minus`."""
-        return "minus" if self.value < 0 else "plus"
-
-
-def bar(label: str, title: str, value: float, largest: float) -> Bar:
-    """A bar whose length grows with the square root of the value, so that a small belief is still seen beside a large.
-
-    >>> bar("depth", "", -0.25, largest=1.0)
-    Bar(label='depth', title='', value=-0.25, x=25.0, width=25.0)
-    """
-    width = _MIDDLE * min(1.0, float(np.sqrt(abs(value) / largest))) if largest > 0 else 0.0
-    return Bar(label, title, float(value), round(_MIDDLE - width if value < 0 else _MIDDLE, 2), round(width, 2))
-
-
 def bars_of(weights: NDArray[np.float64]) -> list[Bar]:
     """The weights in the features' own order, which never changes, so that nothing jumps while they do."""
     largest = float(np.abs(weights).max())
-    return [bar(name, rule, w, largest) for (name, rule), w in zip(FEATURES.items(), weights, strict=True)]
+    return [_bar(name, w, largest) for name, w in zip(NAMES, weights, strict=True)]
+
+
+def _bar(feature: str, value: float, largest: float) -> Bar:
+    return bar(feature, value, largest, title=FEATURES[feature], root=True)
 
 
 class Reason(NamedTuple):
@@ -95,7 +74,7 @@ def reason(features: NDArray[np.float32], weights: NDArray[np.float64]) -> Reaso
     parts = features.astype(np.float64) * weights
     named = [int(i) for i in np.argsort(-np.abs(parts), kind="stable")[:_REASONS] if parts[i] != 0.0]
     largest = float(np.abs(parts).max())
-    bars = [bar(NAMES[i], FEATURES[NAMES[i]], parts[i], largest) for i in named]
+    bars = [_bar(NAMES[i], parts[i], largest) for i in named]
     return Reason(float(parts.sum()), bars, float(parts.sum() - parts[named].sum()))
 
 
@@ -153,9 +132,7 @@ def _changes(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Ch
     steps = after - before
     largest = float(np.abs(steps).max())
     most = [int(i) for i in np.argsort(-np.abs(steps), kind="stable")[:_CHANGES] if steps[i] != 0.0]
-    return [
-        Change(float(before[i]), float(after[i]), bar(NAMES[i], FEATURES[NAMES[i]], steps[i], largest)) for i in most
-    ]
+    return [Change(float(before[i]), float(after[i]), _bar(NAMES[i], steps[i], largest)) for i in most]
 
 
 def _moves(candidates: Candidates, clicked: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:

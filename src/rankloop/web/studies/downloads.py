@@ -1,18 +1,15 @@
 """What a study's page offers to other tools: the files as they lie there, and results and tables as CSV."""
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from rankloop.studies.page import policy_for
 from rankloop.studies.records import Record, Results
 from rankloop.studies.tables import Table
+from rankloop.web.spreadsheets import csv_text
 
 _LISTS = ("offline_at", "offline_curve", "online_curve", "weights")
 _DOCUMENTS = ("settings", "manifest")
@@ -26,7 +23,7 @@ def results_csv(results: Results) -> str:
     for record in results.records:
         values = msgspec.to_builtins(record)
         rows.append([json.dumps(values[name]) if name in _DOCUMENTS else values[name] for name in columns])
-    return _csv(columns, rows)
+    return csv_text(columns, rows)
 
 
 def curves_csv(results: Results) -> str:
@@ -38,12 +35,12 @@ def curves_csv(results: Results) -> str:
             record.offline_at, record.offline_curve, [None, *record.online_curve], strict=False
         )
     )
-    return _csv([*_PLACE, "impression", "offline_ndcg", "online_ndcg"], rows)
+    return csv_text([*_PLACE, "impression", "offline_ndcg", "online_ndcg"], rows)
 
 
 def table_csv(table: Table) -> str:
     """A table as it is shown, with every name in every row."""
-    return _csv([column.heading for column in table.columns], ([cell.plain for cell in row] for row in table.rows))
+    return csv_text([column.heading for column in table.columns], ([cell.plain for cell in row] for row in table.rows))
 
 
 def policy_of(page: str) -> str:
@@ -56,11 +53,3 @@ def media_type(path: Path) -> str:
     """What a file is."""
     kinds = {".md": "text/markdown", ".toml": "application/toml", ".tex": "text/x-tex", ".csv": "text/csv"}
     return kinds.get(path.suffix, "application/octet-stream")
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()

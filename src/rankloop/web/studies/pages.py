@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from rankloop.studies.blocks import Tabulated
 from rankloop.studies.page import Image, sections_of, size_of
 from rankloop.web.site import HEADERS, Site
+from rankloop.web.spreadsheets import csv_file
 from rankloop.web.studies import downloads
 from rankloop.web.studies.folders import WRITTEN, file_of
 from rankloop.web.studies.shelf import Opened, Shelf, Standing
@@ -93,7 +94,7 @@ class StudyPages:
         if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(found):
             return self._missing(request)
         name = f"{request.path_params['address']}-table-{int(number)}.csv"
-        return _attached(downloads.table_csv(found[int(number) - 1]), name)
+        return csv_file(downloads.table_csv(found[int(number) - 1]), name)
 
     async def _file(self, request: Request) -> Response:
         opened, name = await self._opened(request), request.path_params["file"]
@@ -105,7 +106,7 @@ class StudyPages:
         }
         taken = f"{opened.standing.address}-{name}"
         if name in made and _records(opened):
-            return _attached(await asyncio.to_thread(made[name], opened.results), taken)
+            return csv_file(await asyncio.to_thread(made[name], opened.results), taken)
         path = file_of(opened.folder, name) if name in WRITTEN else None
         if path is None:
             return self._missing(request)
@@ -130,11 +131,6 @@ def _images(opened: Opened) -> dict[str, Image]:
 
 def _records(opened: Opened) -> list[Any]:
     return opened.results.records if opened.results is not None else []
-
-
-def _attached(text: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _moment(study: Standing) -> datetime:
