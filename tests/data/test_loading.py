@@ -261,7 +261,7 @@ def test_a_mistake_gets_a_sentence_with_what_would_be_right(tmp_path):
 def test_a_collection_is_named_by_a_text_or_a_path(tmp_path, what):
     write(tmp_path / "some.txt")
     for refuse in (data.load, data.info, data.remove, lambda path: data.add("some", path)):
-        with pytest.raises(DataError, match="named by a name or a path; got"):
+        with pytest.raises(DataError, match="given by name or path; got"):
             refuse(what)
     with pytest.raises(DataError, match="name of a collection must be text"):
         data.add(what, tmp_path / "some.txt")
@@ -310,7 +310,7 @@ def test_a_plan_is_what_is_made():
     assert data.info("tiny", fold=3, scale=0.2) == made
     assert data.make("tiny", fold=3, scale=0.2) == made
     assert len(data.listing()) == 1
-    with pytest.raises(DataError, match=r"'mine' is not a synthetic world\. There are mslr-like"):
+    with pytest.raises(DataError, match=r"'mine' is not a synthetic world\. Choose from mslr-like"):
         data.make("mine")
 
 
