@@ -9,7 +9,8 @@ from rankloop.cli.app import Json, app
 from rankloop.cli.terminal import out, print_json, print_table, table
 
 if TYPE_CHECKING:
-    from rankloop.studies.records import Record, Results
+    from rankloop.display import mean_text
+from rankloop.studies.records import Record, Results
 
 
 @app.command()
@@ -69,7 +70,7 @@ def _show_place(results: "Results", place: dict[str, str]) -> None:
         texts = []
         for field, digits in (("online_ndcg", 1), ("offline_ndcg", 4)):
             mean, half = interval([getattr(record, field) for record in records])
-            text = f"{mean:.{digits}f} ± {half:.{digits}f}" if len(records) > 1 else f"{mean:.{digits}f}"
+            text = mean_text(mean, half, digits)
             best = max((interval(results.values(field, label=one, **place)).mean for one in click_learners), default=0)
             texts += [f"[bold]{text}[/bold]" if mean == best else text, _mark(results, records, field, place)]
         rate = sum(record.impressions / record.learning_seconds for record in records) / len(records)
