@@ -7,10 +7,10 @@ import typer
 
 from rankloop.cli.app import Json, app
 from rankloop.cli.terminal import out, print_json, print_table, table
+from rankloop.display import mean_text
 
 if TYPE_CHECKING:
-    from rankloop.display import mean_text
-from rankloop.studies.records import Record, Results
+    from rankloop.studies.records import Record, Results
 
 
 @app.command()
