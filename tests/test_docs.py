@@ -1,6 +1,7 @@
 """Every `rankloop` command in the documentation works as written. (Python snippets run as doctests.)"""
 
 import os
+import pkgutil
 import re
 import shlex
 import socket
@@ -179,6 +180,20 @@ def test_the_reference_has_everything_that_is_public():
     names = {f"rankloop.{name}" for name in rankloop.__all__} | {f"rankloop.client.{name}" for name in client.__all__}
     absent = {name for name in names if not re.search(rf"::: {re.escape(name)}\b", described)}
     assert not absent, f"no page below docs/api describes {sorted(absent)}"
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_modules_and_files_that_a_page_names_are_there(page):
+    text = page.read_text()
+    sources = [path for room in ("src", "tests", "benchmarks", "website") for path in (ROOT / room).rglob("*.py")]
+    for named in re.findall(r"`([\w/]+\.py)`", text):
+        assert any(str(path).endswith(f"/{named}") for path in sources), f"{page.name} names the file {named}"
+    if page.name in ("architecture.md", "CONTRIBUTING.md"):
+        for named in re.findall(r"`([a-z_]+(?:/[a-z_]+)*/)`", text):
+            places = [ROOT, ROOT / "src" / "rankloop", *(ROOT / "src" / "rankloop").glob("*/")]
+            assert named == "site/" or any((place / named).is_dir() for place in places), f"{page.name}: {named}"
+    for named in re.findall(r"`(rankloop(?:\.(?!db\b)\w+)+)", text):
+        assert pkgutil.resolve_name(named), f"{page.name} names {named}"
 
 
 @pytest.mark.parametrize("name", sorted(LEARNERS))
