@@ -137,7 +137,7 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("Learning is paused.")
     assert mode(service) == "paused"
-    expect(page.locator(FACT.format("state of the model"))).to_have_text("paused")
+    expect(page.locator(FACT.format("model state"))).to_have_text("paused")
 
     before = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
     press_until(page, "[id^=back-]")
@@ -147,7 +147,7 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     page.screenshot(path=pictures / "roll-back.png")
     press_until(page, "#confirm")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_have_text("The model is back where it was.")
+    expect(page.get_by_role("status")).to_have_text("The model has been rolled back.")
     kept = httpx.get(f"{service.url}/v1/models/shop/snapshots/{version}", timeout=60).json()["weights"]
     after = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
     assert after == kept
@@ -158,7 +158,7 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     page.wait_for_url("**/act/resume")
     press_until(page, "#confirm")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_have_text("The model learns again.")
+    expect(page.get_by_role("status")).to_have_text("Learning has resumed.")
     assert mode(service) == "learning"
     assert page.complaints == []
 
