@@ -113,6 +113,7 @@ def test_an_unwritable_folder_and_a_missing_collection_are_told_before_anything_
         run(SMALL, tmp_path / "file")
     with pytest.raises(DataError, match="nowhere"):
         run(SMALL.replace('data = "tiny"', 'data = "nowhere"'), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_full_disk_fails_the_run_and_keeps_the_others(tmp_path, monkeypatch):
@@ -150,6 +151,21 @@ def test_results_are_read_back_without_the_data(tmp_path):
     assert len(curves) == 16 * 3
     with pytest.raises(DataError, match="holds no results"):
         read_results(tmp_path / "runs")
+
+
+def test_a_second_start_in_a_folder_where_one_works_says_who(tmp_path):
+    text = SMALL.replace("= 200", "= 50_000_000").replace("= 100", "= 10_000_000")
+    (tmp_path / "long.toml").write_text(text)
+    command = [sys.executable, "-c", "from rankloop.cli import main; main()", "run", "long.toml", "--workers", "1"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stderr.readline().startswith("study small")
+            second = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        finally:
+            first.kill()
+    assert second.returncode == 2
+    assert f"process {first.pid} on " in second.stderr
+    assert "--out" in second.stderr
 
 
 STARTED = """
