@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.engines.ray import RayCluster
 from rankloop.errors import SettingsError
-from rankloop.studies.runner import make_plan, run_plan
+from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
 from ..studies.test_runner import numbers, run
@@ -41,7 +41,7 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
             killed.append(progress.done)
             started.remove_node(nodes[0], allow_graceful=False)
 
-    with RayCluster(started.address) as engine:
+    with claimed(plan) as plan, RayCluster(started.address) as engine:
         outcome = run_plan(plan, engine, show)
     assert killed
     assert killed[0] < len(plan.missing)

@@ -14,7 +14,7 @@ import pytest
 from rankloop.errors import DataError, SettingsError
 from rankloop.studies import options
 from rankloop.studies.records import read_results
-from rankloop.studies.runner import collect, make_plan, run_plan
+from rankloop.studies.runner import claimed, collect, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
 from .test_specification import SMALL
@@ -41,8 +41,8 @@ class Here:
 
 def run(text, folder, executor=None, change=lambda study: study):
     study = change(parse(text, "small"))
-    plan = make_plan(study, cells(study), folder)
-    return run_plan(plan, executor or Here(), lambda _: None)
+    with claimed(make_plan(study, cells(study), folder)) as plan:
+        return run_plan(plan, executor or Here(), lambda _: None)
 
 
 def numbers(outcome):
@@ -159,7 +159,7 @@ def test_a_second_start_in_a_folder_where_one_works_says_who(tmp_path):
     command = [sys.executable, "-c", "from rankloop.cli import main; main()", "run", "long.toml", "--workers", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as first:
         try:
-            assert first.stderr.readline().startswith("study small")
+            assert any(line.startswith("study small") for line in first.stderr)
             second = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
         finally:
             first.kill()
@@ -172,12 +172,11 @@ STARTED = """
 import sys
 from pathlib import Path
 from rankloop.engines.processes import LocalProcesses
-from rankloop.studies.runner import make_plan, run_plan
+from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 if __name__ == "__main__":
     study = parse(Path(sys.argv[1]).read_text(), "small")
-    plan = make_plan(study, cells(study), Path(sys.argv[2]))
-    with LocalProcesses(2) as engine:
+    with claimed(make_plan(study, cells(study), Path(sys.argv[2]))) as plan, LocalProcesses(2) as engine:
         run_plan(plan, engine, lambda _: None)
 """
 

@@ -58,7 +58,7 @@ def run(
     from rankloop.engines import engine
     from rankloop.settings import require_whole_number
     from rankloop.studies import options, report
-    from rankloop.studies.runner import make_plan, run_plan
+    from rankloop.studies.runner import claimed, make_plan, run_plan
     from rankloop.studies.specification import cells, load_study
 
     workers = os.cpu_count() or 1 if workers is None else require_whole_number("run", "workers", workers, at_least=1)
@@ -70,7 +70,7 @@ def run(
     folder = Path("results") / declared.name if out is None else out
     with working(f"opening {declared.name}'s collections"):
         plan = make_plan(declared, chosen, folder)
-    with engine(on, workers) as place:
+    with claimed(plan) as plan, engine(on, workers) as place:
         _show_plan(plan, place.slots)
         _compile([cell.learner for cell, _ in plan.missing], place)
         with _study_progress(len(plan.missing)) as show:

@@ -7,9 +7,10 @@ in flight.
 
 import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import msgspec
 from rankloop.data import Collection, load
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
+from rankloop.files import locked, written_whole
 from rankloop.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
@@ -34,8 +36,8 @@ class Plan(NamedTuple):
     study: Study
     folder: Path
     cells: list[tuple[Cell, str]]
-    missing: list[tuple[Cell, str]]
     costs: dict[str, float]
+    missing: list[tuple[Cell, str]]
 
     @property
     def seconds(self) -> float:
@@ -76,7 +78,7 @@ class Outcome(NamedTuple):
 
 def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str], None] | None = None) -> Plan:
     """Open (or import, or make) the collections, and find out which runs are missing."""
-    _claim(folder, study)
+    _require_own(folder, study)
     facts: dict[tuple[bytes, int | None], Facts] = {}
     keyed, costs = [], {}
     for cell in cells:
@@ -89,9 +91,28 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str
         key = key_of(cell, facts[place].content_hash)
         keyed.append((cell, key))
         costs[key] = _seconds(cell, facts[place])
-    missing = {key: cell for cell, key in keyed if not record_path(folder, key).exists()}
-    ordered = sorted(missing, key=lambda key: -costs[key])  # the longest first, so that all cores end together
-    return Plan(study, folder, keyed, [(missing[key], key) for key in ordered], costs)
+    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs))
+
+
+@contextmanager
+def claimed(plan: Plan) -> Iterator[Plan]:
+    """Work in the plan's folder alone inside the `with` block; the plan, with what is missing by now."""
+    lock = plan.folder / ".lock"
+    with ExitStack() as held:
+        try:
+            (plan.folder / "runs").mkdir(parents=True, exist_ok=True)
+            mine = held.enter_context(locked(lock, wait=False))
+            holder = "" if mine else lock.read_text(encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"cannot write results to {plan.folder}: {error.strerror}") from None
+        if not mine:
+            raise SettingsError(
+                f"{holder or 'another process'} is working in {plan.folder}; wait for it, or choose another folder "
+                f"with --out"
+            )
+        with written_whole(plan.folder / "study.toml") as partial:
+            partial.write_bytes(msgspec.toml.encode(_plain(msgspec.to_builtins(plan.study))))
+        yield plan._replace(missing=_missing(plan.folder, plan.cells, plan.costs))
 
 
 def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Outcome:
@@ -167,25 +188,27 @@ def _keep(folder: Path, cell: Cell, key: str, future: Future[Any]) -> str | None
     return None
 
 
-def _claim(folder: Path, study: Study) -> None:
-    """Make the results folder this study's own; one that holds another study is left alone."""
+def _missing(folder: Path, cells: list[tuple[Cell, str]], costs: dict[str, float]) -> list[tuple[Cell, str]]:
+    """What has no record yet; the longest first, so that all cores end together."""
+    missing = {key: cell for cell, key in cells if not record_path(folder, key).exists()}
+    return [(missing[key], key) for key in sorted(missing, key=lambda key: -costs[key])]
+
+
+def _require_own(folder: Path, study: Study) -> None:
+    """Refuse a folder that holds another study, or cannot hold one."""
     path = folder / "study.toml"
     try:
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            holder = tomllib.loads(path.read_text(encoding="utf-8")).get("name")
-            if holder != study.name:
-                raise SettingsError(
-                    f"{folder} holds the results of study {holder!r}, not of {study.name!r}; "
-                    f"choose another folder with --out"
-                )
-        partial = path.with_name(".study.toml.partial")
-        partial.write_bytes(msgspec.toml.encode(_plain(msgspec.to_builtins(study))))
-        partial.replace(path)
+        holder = tomllib.loads(path.read_text(encoding="utf-8")).get("name")
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise DataError(f"cannot write results to {folder}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise SettingsError(f"{path} is not a study; choose another folder with --out") from None
+    if holder != study.name:
+        raise SettingsError(
+            f"{folder} holds the results of study {holder!r}, not of {study.name!r}; choose another folder with --out"
+        )
 
 
 def _plain(value: Any) -> Any:
