@@ -41,6 +41,17 @@ def test_names_are_loaded_when_they_are_used(tmp_path):
     assert not loaded_after(script, tmp_path) & COMPILER
 
 
+@pytest.mark.parametrize("address", ["rankloop.client", "rankloop.live.client"])
+def test_the_client_is_light(address, tmp_path):
+    loaded = loaded_after(
+        f"from {address} import Client; Client('http://127.0.0.1:1').rank('a', {{'b': [1.0]}})", tmp_path
+    )
+    assert not loaded & HEAVY
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("rankloop.")}
+    assert rooms - {"live"} == {"client", "errors", "settings"}
+    assert not {name for name in loaded if name.startswith("rankloop.live.")} - {"rankloop.live.client"}
+
+
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("run", "--help"), ("log", "--help")])
 def test_help_loads_no_compiler_and_no_arrays(arguments, tmp_path):
     assert not loaded_after(command(*arguments), tmp_path) & HEAVY

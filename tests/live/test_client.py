@@ -8,11 +8,13 @@ import time
 
 import numpy as np
 import pytest
+from msgspec.structs import fields
 
 import rankloop as rl
-from rankloop.client import AsyncClient, Client, ServiceError
+from rankloop.client import AsyncClient, Clicked, Client, Closed, Page, RefusedError, ServiceError
+from rankloop.client.conversation import AT_ONCE, Delivery
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.live.errors import RequestError
+from rankloop.live import answers, requests
 
 from .serving import Serving
 
@@ -75,6 +77,14 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments():
         }
 
     assert methods(Client) == methods(AsyncClient)
+
+
+def test_client_and_service_mean_the_same_by_an_answer():
+    """The client imports nothing of the service, so what travels is written down on both sides."""
+    for ours, theirs in ((Page, answers.Ranked), (Clicked, answers.Clicked), (Closed, answers.Closed)):
+        assert [(one.name, one.type) for one in fields(ours)] == [(one.name, one.type) for one in fields(theirs)]
+    assert [one.name for one in fields(Delivery)] == [one.name for one in fields(requests.ClickBody)]
+    assert requests.Limits().items == AT_ONCE
 
 
 @pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here", "http://", "http://no such..höst", "http://a:port"])
@@ -163,7 +173,7 @@ def test_the_life_of_a_model(client, shop):
     assert 0 in [snapshot["version"] for snapshot in client.snapshots(shop)]
     assert client.freeze(shop)["mode"] == "frozen"
     assert client.delete_model(shop) == {"deleted": shop}
-    with pytest.raises(RequestError, match="no model"):
+    with pytest.raises(RefusedError, match="no model"):
         client.model(shop)
 
 
@@ -207,7 +217,7 @@ def test_the_asynchronous_client_does_the_same(service, shop):
 def test_a_mistake_of_the_callers_is_raised_with_the_services_sentence(client, shop):
     with pytest.raises(RankloopError, match="there is no model 'nowhere'"):
         client.rank("nowhere", CANDIDATES)
-    with pytest.raises(RequestError, match="this model has 2 features; got 1") as caught:
+    with pytest.raises(RefusedError, match="this model has 2 features; got 1") as caught:
         client.rank(shop, {"a": [1.0]})
     assert (caught.value.status, caught.value.code) == (422, "invalid_request")
     with pytest.raises(RankloopError, match="finite"):
@@ -299,7 +309,7 @@ def test_every_kind_of_trouble_is_a_fallback_with_its_reason(given, reason):
 
 
 def test_a_refusal_that_is_not_the_services_is_still_a_refusal():
-    with pytest.raises(RequestError, match="does not come from a rankloop service"):
+    with pytest.raises(RefusedError, match="does not come from a rankloop service"):
         Client(scripted(answer("404 Not Found", b"<html>", "text/html"))).rank("shop", CANDIDATES)
 
 
@@ -374,7 +384,7 @@ def test_kept_reports_survive_a_key_that_is_refused(service, client):
     refused = answer("401 Unauthorized", b'{"error":{"code":"key_unknown","message":"this API key is unknown"}}')
     tried = Client(scripted(refused))
     tried._conversation.kept.add(_kept("one", "two"))
-    with pytest.raises(RequestError, match="API key"):
+    with pytest.raises(RefusedError, match="API key"):
         tried.flush()
     assert tried.kept == 2
 

@@ -1,5 +1,6 @@
 """The service from Python: `Client`, and `AsyncClient` for asyncio. All that an application needs."""
 
-from rankloop.client.clients import AsyncClient, Client, Closed, Page, ServiceError
+from rankloop.client.clients import AsyncClient, Client
+from rankloop.client.conversation import Clicked, Closed, Page, RefusedError, Report, ServiceError
 
-__all__ = ["AsyncClient", "Client", "Closed", "Page", "ServiceError"]
+__all__ = ["AsyncClient", "Clicked", "Client", "Closed", "Page", "RefusedError", "Report", "ServiceError"]

@@ -12,35 +12,40 @@ service's own sentence.
         search.click(page.impression, ["b"])
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import wraps
+from inspect import unwrap
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
 import httpx
-from numpy.typing import ArrayLike
 
 from rankloop.client.conversation import (
     MSGPACK,
     PATIENT,
     Ask,
+    Candidates,
+    Clicked,
     Clicks,
+    Closed,
     Conversation,
-    Features,
     Page,
     Reply,
     Report,
-    ServiceError,
     Talk,
+    pinned_ranks,
+    rank_body,
 )
 from rankloop.errors import SettingsError
-from rankloop.live.answers import Clicked, Closed
 from rankloop.settings import require_number, require_whole_number
 
-__all__ = ["AsyncClient", "Client", "Closed", "Page", "ServiceError"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 TIMEOUT = 2.0
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 """A page that waited for a connection of our own would be a fallback for no fault of the service."""
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -56,6 +61,8 @@ class _Settings:
         keep: how many reports are kept while the service is down; beyond that, the oldest are given up.
     """
 
+    _transport: Callable[..., Any]
+
     def __init__(
         self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
     ) -> None:
@@ -70,7 +77,8 @@ class _Settings:
             require_whole_number("client", "keep", keep),
         )
         self._url = url.rstrip("/")
-        self._headers = {"content-type": MSGPACK} | ({"authorization": f"Bearer {key}"} if key else {})
+        headers = {"content-type": MSGPACK} | ({"authorization": f"Bearer {key}"} if key else {})
+        self._http = self._transport(base_url=self._url, headers=headers, limits=LIMITS)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._url!r}, kept={self.kept}, dropped={self.dropped})"
@@ -85,9 +93,33 @@ class _Settings:
         """Reports that were given up: too many to keep, or too old when the service came back."""
         return self._conversation.kept.dropped
 
+    def _manage(self, method: str, path: str, content: Any = None) -> Talk[dict[str, Any]]:
+        return self._conversation.manage(method, path, content)
+
     def _arguments(self, ask: Ask) -> dict[str, Any]:
         seconds = max(self._timeout, PATIENT) if ask.patient else self._timeout
         return {"method": ask.method, "url": ask.path, "content": ask.body, "timeout": seconds}
+
+
+def _waits(talk: Callable[Concatenate[Any, P], Talk[T]]) -> Callable[Concatenate[Any, P], T]:
+    """A method of `Client`: the conversation, played to its end."""
+
+    @wraps(talk)
+    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._play(talk(self, *args, **kwargs))
+
+    return method
+
+
+def _awaits(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The method of `AsyncClient` that plays the conversation of one of `Client`."""
+    talk = unwrap(method)
+
+    @wraps(talk)
+    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._play(talk(self, *args, **kwargs))
+
+    return awaited
 
 
 class Client(_Settings):
@@ -98,11 +130,7 @@ class Client(_Settings):
     (['b', 'a'], 'fallback', None)
     """
 
-    def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
-    ) -> None:
-        super().__init__(url, key, timeout=timeout, page_size=page_size, keep=keep)
-        self._http = httpx.Client(base_url=self._url, headers=self._headers, limits=LIMITS)
+    _transport = httpx.Client
 
     def __enter__(self) -> "Client":
         return self
@@ -131,18 +159,19 @@ class Client(_Settings):
         except httpx.HTTPError as error:
             return _trouble(error)
 
+    @_waits
     def rank(
         self,
         model: str,
-        candidates: Mapping[str, Features] | Sequence[str],
-        matrix: ArrayLike | None = None,
+        candidates: Candidates,
+        matrix: "ArrayLike | None" = None,
         *,
         query: str = "",
         client: str | None = None,
         size: int | None = None,
         pinned: Mapping[str, int] | None = None,
         rest: bool = False,
-    ) -> Page:
+    ) -> Talk[Page]:
         """The page to show.
 
         Args:
@@ -155,33 +184,41 @@ class Client(_Settings):
             pinned: `{id: rank}`, ranks from 1, for documents that must stand there.
             rest: also return the candidates that are not on the page.
         """
-        return self._play(self._conversation.rank(model, candidates, matrix, query, client, size, pinned, rest))
+        body = rank_body(
+            candidates, matrix, query=query, client=client, size=size, pinned=pinned_ranks(pinned), rest=rest
+        )
+        return (yield from self._conversation.rank(model, body, list(candidates)))
 
-    def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Clicked | None:
+    @_waits
+    def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Talk[Clicked | None]:
         """Report clicked ids, or how much each is worth, in [0, 1]; `close`: nothing more will come.
 
         None if the page was a fallback, which nobody can learn from, or if the report is kept for later.
         """
-        return self._play(self._conversation.click([(impression, clicks)], close))[0]
+        return (yield from self._conversation.click([(impression, clicks)], close))[0]
 
-    def click_many(self, reports: Sequence[Report], *, close: bool = False) -> list[Clicked | None]:
+    @_waits
+    def click_many(self, reports: Sequence[Report], *, close: bool = False) -> Talk[list[Clicked | None]]:
         """Many reports at once, as (impression, clicks)."""
-        return self._play(self._conversation.click(reports, close))
+        return self._conversation.click(reports, close)
 
-    def close(self, impression: str | None, *, wait: bool = False) -> Closed | None:
+    @_waits
+    def close(self, impression: str | None, *, wait: bool = False) -> Talk[Closed | None]:
         """End an impression, so that the model learns from it now; `wait`: return when it has.
 
         None for a fallback, or if the service is in trouble: then the closing is kept like a click.
         """
-        return self._play(self._conversation.close(impression, wait))
+        return self._conversation.close(impression, wait)
 
-    def flush(self) -> bool:
+    @_waits
+    def flush(self) -> Talk[bool]:
         """Send what was kept; whether everything is delivered."""
-        return self._play(self._conversation.flush())
+        return self._conversation.flush()
 
+    @_waits
     def create_model(
-        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
-    ) -> dict[str, Any]:
+        self, /, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
+    ) -> Talk[dict[str, Any]]:
         """Make a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings.
 
         `dry_run`: only say so, and make nothing.
@@ -189,62 +226,66 @@ class Client(_Settings):
         path = "?dry_run=true" if dry_run else ""
         return self._manage("POST", path, settings | {"name": name, "features": features})
 
-    def models(self) -> list[dict[str, Any]]:
+    @_waits
+    def models(self) -> Talk[list[dict[str, Any]]]:
         """All models."""
-        return self._manage("GET", "")["models"]
+        return (yield from self._manage("GET", ""))["models"]
 
-    def model(self, name: str) -> dict[str, Any]:
+    @_waits
+    def model(self, name: str) -> Talk[dict[str, Any]]:
         """One model: settings, weights, what became of its impressions."""
         return self._manage("GET", _at(name))
 
-    def pause(self, name: str) -> dict[str, Any]:
+    @_waits
+    def pause(self, name: str) -> Talk[dict[str, Any]]:
         """Stop learning; ranking, exploring and logging go on."""
         return self._manage("POST", _at(name, "pause"))
 
-    def resume(self, name: str) -> dict[str, Any]:
+    @_waits
+    def resume(self, name: str) -> Talk[dict[str, Any]]:
         """Learn again."""
         return self._manage("POST", _at(name, "resume"))
 
-    def freeze(self, name: str) -> dict[str, Any]:
+    @_waits
+    def freeze(self, name: str) -> Talk[dict[str, Any]]:
         """Stop learning and exploring: show the model's best order."""
         return self._manage("POST", _at(name, "freeze"))
 
-    def freeze_scaling(self, name: str) -> dict[str, Any]:
+    @_waits
+    def freeze_scaling(self, name: str) -> Talk[dict[str, Any]]:
         """Let running statistics stay as they are, so that the model can be exported."""
         return self._manage("POST", _at(name, "freeze-scaling"))
 
-    def snapshots(self, name: str) -> list[dict[str, Any]]:
+    @_waits
+    def snapshots(self, name: str) -> Talk[list[dict[str, Any]]]:
         """The states of a model that are kept."""
-        return self._manage("GET", _at(name, "snapshots"))["snapshots"]
+        return (yield from self._manage("GET", _at(name, "snapshots")))["snapshots"]
 
-    def snapshot(self, name: str, version: int) -> dict[str, Any]:
+    @_waits
+    def snapshot(self, name: str, version: int) -> Talk[dict[str, Any]]:
         """A kept state, whole."""
         return self._manage("GET", _at(name, f"snapshots/{version}"))
 
-    def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
+    @_waits
+    def compare(self, name: str, before: int, after: int) -> Talk[dict[str, Any]]:
         """Two kept states side by side."""
         return self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
 
-    def roll_back(self, name: str, version: int) -> dict[str, Any]:
+    @_waits
+    def roll_back(self, name: str, version: int) -> Talk[dict[str, Any]]:
         """Return to a kept state; learning goes on from there."""
         return self._manage("POST", _at(name, "roll-back"), {"version": version})
 
-    def delete_model(self, name: str) -> dict[str, Any]:
+    @_waits
+    def delete_model(self, name: str) -> Talk[dict[str, Any]]:
         """Forget a model."""
         return self._manage("DELETE", _at(name))
-
-    def _manage(self, method: str, path: str, content: Any = None) -> dict[str, Any]:
-        return self._play(self._conversation.manage(method, path, content))
 
 
 class AsyncClient(_Settings):
     """A connection to a service, for asyncio: the methods of `Client`, to be awaited."""
 
-    def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
-    ) -> None:
-        super().__init__(url, key, timeout=timeout, page_size=page_size, keep=keep)
-        self._http = httpx.AsyncClient(base_url=self._url, headers=self._headers, limits=LIMITS)
+    _transport = httpx.AsyncClient
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -273,90 +314,23 @@ class AsyncClient(_Settings):
         except httpx.HTTPError as error:
             return _trouble(error)
 
-    async def rank(
-        self,
-        model: str,
-        candidates: Mapping[str, Features] | Sequence[str],
-        matrix: ArrayLike | None = None,
-        *,
-        query: str = "",
-        client: str | None = None,
-        size: int | None = None,
-        pinned: Mapping[str, int] | None = None,
-        rest: bool = False,
-    ) -> Page:
-        """The page to show; see `Client.rank`."""
-        return await self._play(self._conversation.rank(model, candidates, matrix, query, client, size, pinned, rest))
-
-    async def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Clicked | None:
-        """Report clicks; see `Client.click`."""
-        return (await self._play(self._conversation.click([(impression, clicks)], close)))[0]
-
-    async def click_many(self, reports: Sequence[Report], *, close: bool = False) -> list[Clicked | None]:
-        """Many reports at once, as (impression, clicks)."""
-        return await self._play(self._conversation.click(reports, close))
-
-    async def close(self, impression: str | None, *, wait: bool = False) -> Closed | None:
-        """End an impression; see `Client.close`."""
-        return await self._play(self._conversation.close(impression, wait))
-
-    async def flush(self) -> bool:
-        """Send what was kept; whether everything is delivered."""
-        return await self._play(self._conversation.flush())
-
-    async def create_model(
-        self, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
-    ) -> dict[str, Any]:
-        """Make a model; see `Client.create_model`."""
-        path = "?dry_run=true" if dry_run else ""
-        return await self._manage("POST", path, settings | {"name": name, "features": features})
-
-    async def models(self) -> list[dict[str, Any]]:
-        """All models."""
-        return (await self._manage("GET", ""))["models"]
-
-    async def model(self, name: str) -> dict[str, Any]:
-        """One model: settings, weights, what became of its impressions."""
-        return await self._manage("GET", _at(name))
-
-    async def pause(self, name: str) -> dict[str, Any]:
-        """Stop learning; ranking, exploring and logging go on."""
-        return await self._manage("POST", _at(name, "pause"))
-
-    async def resume(self, name: str) -> dict[str, Any]:
-        """Learn again."""
-        return await self._manage("POST", _at(name, "resume"))
-
-    async def freeze(self, name: str) -> dict[str, Any]:
-        """Stop learning and exploring: show the model's best order."""
-        return await self._manage("POST", _at(name, "freeze"))
-
-    async def freeze_scaling(self, name: str) -> dict[str, Any]:
-        """Let running statistics stay as they are, so that the model can be exported."""
-        return await self._manage("POST", _at(name, "freeze-scaling"))
-
-    async def snapshots(self, name: str) -> list[dict[str, Any]]:
-        """The states of a model that are kept."""
-        return (await self._manage("GET", _at(name, "snapshots")))["snapshots"]
-
-    async def snapshot(self, name: str, version: int) -> dict[str, Any]:
-        """A kept state, whole."""
-        return await self._manage("GET", _at(name, f"snapshots/{version}"))
-
-    async def compare(self, name: str, before: int, after: int) -> dict[str, Any]:
-        """Two kept states side by side."""
-        return await self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
-
-    async def roll_back(self, name: str, version: int) -> dict[str, Any]:
-        """Return to a kept state; learning goes on from there."""
-        return await self._manage("POST", _at(name, "roll-back"), {"version": version})
-
-    async def delete_model(self, name: str) -> dict[str, Any]:
-        """Forget a model."""
-        return await self._manage("DELETE", _at(name))
-
-    async def _manage(self, method: str, path: str, content: Any = None) -> dict[str, Any]:
-        return await self._play(self._conversation.manage(method, path, content))
+    rank = _awaits(Client.rank)
+    click = _awaits(Client.click)
+    click_many = _awaits(Client.click_many)
+    close = _awaits(Client.close)
+    flush = _awaits(Client.flush)
+    create_model = _awaits(Client.create_model)
+    models = _awaits(Client.models)
+    model = _awaits(Client.model)
+    pause = _awaits(Client.pause)
+    resume = _awaits(Client.resume)
+    freeze = _awaits(Client.freeze)
+    freeze_scaling = _awaits(Client.freeze_scaling)
+    snapshots = _awaits(Client.snapshots)
+    snapshot = _awaits(Client.snapshot)
+    compare = _awaits(Client.compare)
+    roll_back = _awaits(Client.roll_back)
+    delete_model = _awaits(Client.delete_model)
 
 
 def _is_address(url: str) -> bool:

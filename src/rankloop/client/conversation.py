@@ -2,32 +2,33 @@
 
 A conversation is a generator: it yields what to ask, is sent the reply, and returns what the caller gets. Rank and
 clicks travel as MessagePack with the features as one block of float32, the fastest that the service reads.
+
+Nothing of the service is imported here: what an application installs is this room, `errors` and `settings`.
 """
 
 import threading
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
-import numpy as np
-from numpy.typing import ArrayLike
 
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.live.answers import Clicked, Closed, Ranked
-from rankloop.live.errors import RequestError
-from rankloop.live.ranking import Request, incoming_order
-from rankloop.live.requests import Candidate, ClickBody, CloseBody, Limits, RankBody
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 MSGPACK = "application/msgpack"
 PATIENT = 35.0
 """Seconds for calls that wait for the learner, which the service itself gives up after 30."""
-AT_ONCE = Limits().items
+AT_ONCE = 1_000
+"""Reports in one request: as many as the service takes."""
 LOST = ("impression_invalid", "impression_expired", "model_deleted")
 """Why a report that was kept can have become worthless; every other refusal concerns the caller."""
 
 Features = Sequence[float] | Mapping[str, float]
+Candidates = Mapping[str, Features] | Sequence[str]
 Clicks = Sequence[str] | Mapping[str, float]
 Report = tuple[str | None, Clicks]
 T = TypeVar("T")
@@ -37,15 +38,16 @@ class ServiceError(RankloopError):
     """The service cannot be reached or is in trouble, and what was asked has no answer without it."""
 
 
-class RefusedError(RequestError):
-    """A mistake of the caller's, as the service put it; `status` is HTTP's."""
+class RefusedError(RankloopError):
+    """A mistake of the caller's, as the service put it: `code` is for machines, `status` is HTTP's."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(code, message)
+        super().__init__(message)
         self.status = status
+        self.code = code
 
 
-class Page(Ranked):
+class Page(msgspec.Struct):
     """What to show.
 
     Attributes:
@@ -56,6 +58,40 @@ class Page(Ranked):
         rest: the other candidates, best first, if they were asked for.
         reason: why it is a fallback.
     """
+
+    impression: str | None
+    ranking: list[str]
+    group: str
+    version: int
+    rest: list[str] | None = None
+    reason: str | None = None
+
+
+class Clicked(msgspec.Struct):
+    """What became of one report of clicks: how many documents met which fate."""
+
+    impression: str
+    accepted: int
+    duplicate: int
+    contradictory: int
+    late: int
+    unknown: list[str]
+    closed: bool
+
+
+class Closed(msgspec.Struct):
+    """Whether an impression was still open, and the version of its model."""
+
+    closed: bool
+    version: int
+
+
+class Delivery(msgspec.Struct):
+    """A report as it travels: what was clicked on a page, and whether nothing more will come."""
+
+    impression: str
+    clicks: list[str] | dict[str, float]
+    close: bool = False
 
 
 class Ask(NamedTuple):
@@ -77,6 +113,7 @@ class Reply(NamedTuple):
 
 
 Talk = Generator[Ask, Reply, T]
+"""A conversation that ends with a `T`."""
 
 
 class Kept:
@@ -84,25 +121,25 @@ class Kept:
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self._reports: deque[ClickBody] = deque()
+        self._reports: deque[Delivery] = deque()
         self._lock = threading.Lock()
         self.dropped = 0
 
     def __len__(self) -> int:
         return len(self._reports)
 
-    def add(self, reports: Sequence[ClickBody]) -> None:
+    def add(self, reports: Sequence[Delivery]) -> None:
         """Keep these, as the newest."""
         with self._lock:
             self._reports.extend(reports)
             self._trim()
 
-    def take(self, count: int) -> list[ClickBody]:
+    def take(self, count: int) -> list[Delivery]:
         """The oldest, to be sent or put back."""
         with self._lock:
             return [self._reports.popleft() for _ in range(min(count, len(self._reports)))]
 
-    def put_back(self, reports: Sequence[ClickBody]) -> None:
+    def put_back(self, reports: Sequence[Delivery]) -> None:
         """They could not be sent: the oldest again."""
         with self._lock:
             self._reports.extendleft(reversed(reports))
@@ -121,39 +158,26 @@ class Conversation:
         self._page_size = page_size
         self.kept = Kept(kept)
 
-    # Rank
-
-    def rank(
-        self,
-        model: str,
-        candidates: Mapping[str, Features] | Sequence[str],
-        matrix: ArrayLike | None,
-        query: str,
-        client: str | None,
-        size: int | None,
-        pinned: Mapping[str, int] | None,
-        rest: bool,
-    ) -> Talk[Page]:
+    def rank(self, model: str, body: dict[str, Any], ids: list[str]) -> Talk[Page]:
         """A page, from the service or, if it is in trouble, in the incoming order."""
-        body = _rank_body(candidates, matrix, query, client, size, _pinned(pinned), rest)
         reply = yield Ask("POST", f"/v1/models/{quote(model, safe='')}/rank", _pack(body))
         page, trouble = _read(reply, Page)
-        return page if page is not None else self._fallback(body, list(candidates), trouble)
+        return page if page is not None else self._fallback(body, ids, trouble)
 
-    def _fallback(self, body: RankBody, ids: list[str], trouble: str) -> Page:
+    def _fallback(self, body: dict[str, Any], ids: list[str], trouble: str) -> Page:
         """The incoming order. What is pinned keeps its place where it has one."""
-        size = min(body.size or self._page_size, len(ids))
-        ranks = {rank - 1: ids.index(name) for name, rank in body.pinned.items() if name in ids and rank <= size}
-        pinned = {document: rank for rank, document in ranks.items()}
-        shown = incoming_order(Request(body.query, b"", ids, np.zeros((len(ids), 0)), size, pinned))
-        left = [name for place, name in enumerate(ids) if place not in set(shown)] if body.rest else None
-        return Page(None, [ids[place] for place in shown], "fallback", -1, left, trouble)
-
-    # Click and close
+        size = min(body["size"] or self._page_size, len(ids))
+        pinned = {
+            rank - 1: ids.index(name) for name, rank in body["pinned"].items() if name in ids and 0 < rank <= size
+        }
+        others = (place for place in range(len(ids)) if place not in pinned.values())
+        shown = [pinned[rank] if rank in pinned else next(others) for rank in range(size)]
+        rest = [name for place, name in enumerate(ids) if place not in set(shown)] if body["rest"] else None
+        return Page(None, [ids[place] for place in shown], "fallback", -1, rest, trouble)
 
     def click(self, reports: Sequence[Report], close: bool) -> Talk[list[Clicked | None]]:
         """What became of each report; None where there was nothing to report to, or the service is in trouble."""
-        bodies = [ClickBody(to, _clicks(clicks), close) if to is not None else None for to, clicks in reports]
+        bodies = [Delivery(to, _clicks(clicks), close) if to is not None else None for to, clicks in reports]
         known = [body for body in bodies if body is not None]
         answers = iter((yield from self._deliver(known)) if known else [])
         return [next(answers, None) if body is not None else None for body in bodies]
@@ -164,12 +188,12 @@ class Conversation:
             return None
         if (yield from self.flush()):
             reply = yield Ask(
-                "POST", f"/v1/impressions/{quote(impression, safe='')}/close", _pack(CloseBody(wait)), patient=wait
+                "POST", f"/v1/impressions/{quote(impression, safe='')}/close", _pack({"wait": wait}), patient=wait
             )
             closed, _ = _read(reply, Closed)
             if closed is not None:
                 return closed
-        self.kept.add([ClickBody(impression, [], close=True)])
+        self.kept.add([Delivery(impression, [], close=True)])
         return None
 
     def flush(self) -> Talk[bool]:
@@ -185,11 +209,11 @@ class Conversation:
                 return False
         return True
 
-    def _send_kept(self, reports: list[ClickBody]) -> Talk[bool]:
+    def _send_kept(self, reports: list[Delivery]) -> Talk[bool]:
         """A report that has become worthless is left out, by halving, so that it does not hold up the others."""
         try:
             return (yield from self._send(reports)) is not None
-        except RequestError as error:
+        except RefusedError as error:
             if error.code not in LOST:
                 raise
             if len(reports) == 1:
@@ -198,7 +222,7 @@ class Conversation:
         middle = len(reports) // 2
         return (yield from self._send_kept(reports[:middle])) and (yield from self._send_kept(reports[middle:]))
 
-    def _deliver(self, reports: list[ClickBody]) -> Talk[list[Clicked]]:
+    def _deliver(self, reports: list[Delivery]) -> Talk[list[Clicked]]:
         """The answers, or nothing if the service is in trouble: then they are kept, for the larger value counts however
         often it is sent."""
         answers: list[Clicked] = []
@@ -211,50 +235,45 @@ class Conversation:
             answers += sent
         return answers
 
-    def _send(self, reports: list[ClickBody]) -> Talk[list[Clicked] | None]:
+    def _send(self, reports: list[Delivery]) -> Talk[list[Clicked] | None]:
         reply = yield Ask("POST", "/v1/clicks", _pack({"reports": reports}))
-        found, _ = _read(reply, dict[str, list[Clicked]])
-        return None if found is None else found["results"]
-
-    # Models
+        answer, _ = _read(reply, dict[str, list[Clicked]])
+        return None if answer is None else answer["results"]
 
     def manage(self, method: str, path: str, content: Any = None) -> Talk[dict[str, Any]]:
         """Something that only the service can do: its trouble is an error here."""
         body = None if content is None else _pack(content)
         reply = yield Ask(method, f"/v1/models{path}", body, patient=True)
-        found, trouble = _read(reply, dict[str, Any])
-        if found is None:
+        answer, trouble = _read(reply, dict[str, Any])
+        if answer is None:
             raise ServiceError(trouble)
-        return found
+        return answer
 
 
 _pack = msgspec.msgpack.Encoder().encode
 
 
-def _rank_body(
-    candidates: Mapping[str, Features] | Sequence[str],
-    matrix: ArrayLike | None,
-    query: str,
-    client: str | None,
-    size: int | None,
-    pinned: dict[str, int],
-    rest: bool,
-) -> RankBody:
-    body = RankBody(query=query, client=client, size=size, pinned=pinned, rest=rest)
-    if matrix is None:
-        if not isinstance(candidates, Mapping):
-            raise SettingsError("rank: send candidates as {id: features}, or their ids with a matrix")
-        body.candidates = [Candidate(name, _features(name, features)) for name, features in candidates.items()]
-        return body
+def rank_body(candidates: Candidates, matrix: "ArrayLike | None", **request: Any) -> dict[str, Any]:
+    """A rank request, with candidates one by one or as ids with one block of features."""
+    if matrix is not None:
+        return request | {"ids": list(candidates), "matrix": _block(matrix, len(candidates))}
+    if not isinstance(candidates, Mapping):
+        raise SettingsError("rank: send candidates as {id: features}, or their ids with a matrix")
+    listed = [{"id": name, "features": _features(name, features)} for name, features in candidates.items()]
+    return request | {"candidates": listed}
+
+
+def _block(matrix: "ArrayLike", rows: int) -> bytes:
+    import numpy as np
+
     try:
         with np.errstate(over="ignore"):  # the service has a sentence for what float32 cannot hold
             X = np.asarray(matrix, dtype="<f4")
     except (TypeError, ValueError):
         raise SettingsError("rank: the matrix must hold numbers, in rows of equal length") from None
-    if X.ndim != 2 or len(X) != len(candidates):
-        raise SettingsError(f"rank: the matrix needs one row for each of {len(candidates)} ids; got shape {X.shape}")
-    body.ids, body.matrix = list(candidates), X.tobytes()
-    return body
+    if X.ndim != 2 or len(X) != rows:
+        raise SettingsError(f"rank: the matrix needs one row for each of {rows} ids; got shape {X.shape}")
+    return X.tobytes()
 
 
 def _features(document: str, features: Features) -> list[float] | dict[str, float]:
@@ -279,7 +298,8 @@ def _clicks(clicks: Clicks) -> list[str] | dict[str, float]:
     raise SettingsError(f"click: send a list of ids, or how much each is worth; got {clicks!r}")
 
 
-def _pinned(pinned: Mapping[str, int] | None) -> dict[str, int]:
+def pinned_ranks(pinned: Mapping[str, int] | None) -> dict[str, int]:
+    """`{id: rank}` as it travels."""
     given = dict(pinned or {})
     if not all(isinstance(rank, int) for rank in given.values()):
         raise SettingsError(f"rank: pinned must be id → rank, ranks from 1; got {given!r}")
@@ -291,9 +311,9 @@ def _read(reply: Reply, kind: type[T]) -> tuple[T | None, str]:
     if reply.trouble:
         return None, reply.trouble
     if 400 <= reply.status < 500 and reply.status not in (408, 429):
-        raise RefusedError(reply.status, *_told(reply))
+        raise RefusedError(reply.status, *_error(reply))
     if not 200 <= reply.status < 300:
-        return None, f"HTTP {reply.status}: {_told(reply)[1]}"
+        return None, f"HTTP {reply.status}: {_error(reply)[1]}"
     decode: Any = msgspec.msgpack.decode if reply.type.startswith(MSGPACK) else msgspec.json.decode
     try:
         return decode(reply.body, type=kind), ""
@@ -301,7 +321,7 @@ def _read(reply: Reply, kind: type[T]) -> tuple[T | None, str]:
         return None, "what answered is not a rankloop service, or another version of it"
 
 
-def _told(reply: Reply) -> tuple[str, str]:
+def _error(reply: Reply) -> tuple[str, str]:
     """(code, message) of an error; a proxy on the way may have its own words."""
     try:
         error = msgspec.json.decode(reply.body, type=dict[str, dict[str, str]])["error"]

@@ -14,13 +14,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.client import Client, ServiceError
-from rankloop.client.conversation import Report
+from rankloop.client import Client, RefusedError, Report, ServiceError
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.learners import Learner, from_settings, require_click_learner, require_learner, to_settings
-from rankloop.live.errors import RequestError
 from rankloop.live.scaling import Scaler, Scaling
 from rankloop.loop import Record, draw_query, note_impression
 from rankloop.metrics import CUTOFF, discounts
@@ -69,7 +67,7 @@ def ensure_model(
         require_click_learner("traffic", learner)
     try:
         found = client.model(name)
-    except RequestError as error:
+    except RefusedError as error:
         if error.code != "no_such_model":
             raise
         return _made(client, name, data, learner, seed, page_size), True
