@@ -39,11 +39,11 @@ def create_key(store: Store, name: str, scopes: Iterable[str], now: int) -> str:
 
 def rotate_key(store: Store, name: str, now: int) -> str:
     """The same name and scopes, another secret: it is returned, and the old one is refused from now on."""
-    found = next((key for key in store.api_keys() if key.name == name and key.revoked is None), None)
-    if found is None:
+    old = next((key for key in store.api_keys() if key.name == name and key.revoked is None), None)
+    if old is None:
         raise no_such_key(name)
     secret = new_secret()
-    store.replace_api_key(found._replace(digest=digest(secret), created=now))
+    store.replace_api_key(old._replace(digest=digest(secret), created=now))
     return secret
 
 
@@ -96,14 +96,14 @@ class Keyring:
         if self.open:
             _refuse_foreign_pages(headers)
             return self._spend("")
-        found = self._find(headers)
-        granted = found.scopes.split()
+        key = self._find(headers)
+        granted = key.scopes.split()
         if scope not in granted:
             raise RequestError(
                 "scope_missing",
                 f"this key may {' and '.join(granted)}; what you ask for takes the scope {scope!r}",
             )
-        return self._spend(found.name)
+        return self._spend(key.name)
 
     def allows(self, headers: Mapping[bytes, bytes], scope: str) -> bool:
         """Whether a request may do something more, beyond what it was let in for; costs none of its budget."""

@@ -33,7 +33,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = 10_000.0
     """Requests a second for each key."""
     concurrent: int = 1_000
-    """Requests being answered at a time; more are told to come back."""
+    """Requests being answered at a time; more are asked to come back."""
     body_seconds: float = 30.0
     """Time for a body to arrive."""
 

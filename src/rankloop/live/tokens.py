@@ -45,7 +45,7 @@ class Signer:
 
     def sign(self, model: int, number: int, at: int) -> str:
         """The id of an impression that was shown at a time: by the newest secret that had settled then."""
-        secret = next((found for since, found in self._signing if since <= at), self._signing[-1][1])
+        secret = next((newest for since, newest in self._signing if since <= at), self._signing[-1][1])
         payload = FIELDS.pack(secret, model, number, at)
         return _text(payload + self._mac(secret, payload))
 

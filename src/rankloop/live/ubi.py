@@ -5,11 +5,11 @@ UBI's `query_id` is the impression id that rank gave, so that whatever was colle
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Impression, Kind, decode
 from rankloop.live.stores import Reader, each_event
-from rankloop.live.tokens import Signer
 from rankloop.ubi import Click, ShownPage, UbiEvent, UbiQuery, events_of_page, query_of_page
 
 CHUNK = 16
@@ -18,6 +18,9 @@ CLOSINGS = 500
 
 Sign = Callable[[int, int, int], str]
 """Gives the id of an impression: (model, number, when it was shown)."""
+T = TypeVar("T")
+Pages = Iterator[tuple[int, list[T] | None]]
+"""Pages of the log: (offset, what UBI says about it), or None for what UBI cannot say."""
 
 
 def shown_page(sign: Sign, model: str, event: Event) -> ShownPage:
@@ -66,20 +69,20 @@ def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tu
     return times
 
 
-def all_queries(store: Reader, model: int, name: str) -> Iterator[tuple[int, UbiQuery | None]]:
-    """(offset, query) of every page that a model showed; None for what UBI cannot say."""
-    sign = Signer(store.secrets()).sign
-    for event in each_event(store, kinds=(Kind.SHOWN,), model=model, at_once=CHUNK):
+def all_queries(store: Reader, sign: Sign, model: int, name: str, after: int = 0) -> Pages[UbiQuery]:
+    """Every page that a model showed beyond an offset, as a query."""
+    for event in each_event(store, after, kinds=(Kind.SHOWN,), model=model, at_once=CHUNK):
         try:
-            yield event.offset, query_of_page(shown_page(sign, name, event))
+            yield event.offset, [query_of_page(shown_page(sign, name, event))]
         except DataError:
             yield event.offset, None
 
 
-def all_events(store: Reader, model: int, name: str) -> Iterator[tuple[int, list[UbiEvent] | None]]:
-    """(offset, impressions and clicks) of every page of a model that is closed; None for what UBI cannot say."""
-    sign, after = Signer(store.secrets()).sign, 0
-    while closings := store.events(after, CLOSINGS, kinds=(Kind.CLOSED,), model=model):
+def all_events(
+    store: Reader, sign: Sign, model: int, name: str, after: int = 0, at_once: int = CLOSINGS
+) -> Pages[UbiEvent]:
+    """Every page of a model that was closed beyond an offset, as impressions and clicks."""
+    while closings := store.events(after, at_once, kinds=(Kind.CLOSED,), model=model):
         times = click_times(store, model, closings)
         for event in closings:
             after = event.offset

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rankloop.live.stores.contract import Reader
+from rankloop.live.tokens import Signer
 from rankloop.live.ubi import all_events, all_queries
 from rankloop.logs.access import find_model
 from rankloop.logs.exported import Progress, silent, whole_file
@@ -39,20 +40,14 @@ def _objects(
     store: Reader, form: str, name: str | None, counts: Counter[str], progress: Progress
 ) -> Iterator[UbiQuery | UbiEvent]:
     models = store.models() if name is None else [find_model(store, name)]
-    last = store.last_offset()
+    last, sign = store.last_offset(), Signer(store.secrets()).sign
     for model in models:
-        if form != "ubi-events":
-            for offset, query in all_queries(store, model.id, model.name):
+        for kind, pages in (("queries", all_queries), ("events", all_events)):
+            if form not in ("ubi", f"ubi-{kind}"):
+                continue
+            for offset, objects in pages(store, sign, model.id, model.name):
                 progress(offset, last)
-                if query is None:
-                    counts["left_out"] += 1
-                else:
-                    counts["queries"] += 1
-                    yield query
-        if form != "ubi-queries":
-            for offset, events in all_events(store, model.id, model.name):
-                progress(offset, last)
-                # A page that is left out here was counted among the queries.
-                counts["left_out"] += events is None and form == "ubi-events"
-                counts["events"] += len(events or ())
-                yield from events or ()
+                # Where both are written, a page that is left out was counted among the queries.
+                counts["left_out"] += objects is None and (kind == "queries" or form == "ubi-events")
+                counts[kind] += len(objects or ())
+                yield from objects or ()

@@ -33,6 +33,7 @@ POLICY = (
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
     # Not "no-referrer": browsers then call the origin of our own forms "null", and these would be refused.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
@@ -102,7 +103,7 @@ class Site:
         text = self._environment.get_template(template).render(
             token=self._token(session), signed_in=self._is_signed_in(session), path=request.scope["path"], **values
         )
-        content, headers = text.encode("utf-8"), {"cache-control": "no-store", "vary": "accept-encoding"}
+        content, headers = text.encode("utf-8"), {"vary": "accept-encoding"}
         if _takes_gzip(request):
             # The cookie is for this site alone, so nobody can learn a page's token from how well it compresses.
             content, headers = gzip.compress(content, 5), headers | {"content-encoding": "gzip"}
@@ -125,9 +126,9 @@ class Site:
     # Who may act
 
     def _session(self, request: Request) -> tuple[str, bool]:
-        found = request.cookies.get(SESSION, "")
-        if 20 <= len(found) <= 64:
-            return found, False
+        session = request.cookies.get(SESSION, "")
+        if 20 <= len(session) <= 64:
+            return session, False
         return secrets.token_urlsafe(24), True
 
     def _token(self, session: str) -> str:

@@ -100,6 +100,15 @@ def test_what_is_not_there_is_a_page_that_says_so(client):
     assert client.get("/models/shop/act/roll-back?version=999999").status_code == 404
 
 
+def test_every_answer_is_for_now_and_is_what_it_says(client):
+    pages = ["/", "/sign-in", "/models/shop/charts/learning.json", "/models/nobody", "/static/nothing.css", "/nowhere"]
+    answers = [client.get(address) for address in pages]
+    answers += [client.get("/", headers={"host": "evil.example"}), client.post("/sign-out")]
+    for answer in answers:
+        assert answer.headers["x-content-type-options"] == "nosniff", answer.url
+        assert answer.headers["cache-control"] == "no-store", answer.url
+
+
 def test_looking_changes_nothing_and_forms_of_others_are_refused(client):
     assert client.get("/models/shop/act/pause").status_code == 200
     assert mode(client) == "learning"

@@ -45,7 +45,6 @@ NOWHERE = error_answer(
 OTHER_METHOD = error_answer(
     RequestError("method_not_allowed", "this address does not answer that method; the header allow says which it does")
 )
-GUARDED = frozenset(name for name, _ in GUARDS)
 
 
 class Application:
@@ -111,7 +110,7 @@ class Application:
                     encoded = await self._answer(endpoint, scope, receive, match.groupdict(), {})
                     await encoded(scope, receive, send)
                     return
-        await self.pages(scope, receive, _guarded(send))
+        await self.pages(scope, receive, send)
 
     async def _answer(
         self, endpoint: Endpoint, scope: Any, receive: Any, path: dict[str, str], query: dict[str, str]
@@ -140,19 +139,6 @@ class Application:
         return answer.encoded(media_type)
 
 
-def _guarded(send: Any) -> Any:
-    """Adds to every answer the headers that it does not set itself."""
-
-    async def guarded(message: Any) -> None:
-        if message["type"] == "http.response.start":
-            headers = message.get("headers", ())
-            own = GUARDED & {name.lower() for name, _ in headers}
-            message = message | {"headers": [*headers, *(guard for guard in GUARDS if guard[0] not in own)]}
-        await send(message)
-
-    return guarded
-
-
 def _has_hidden_slash(scope: Any) -> bool:
     """Whether the address of an API call contains an encoded slash.
 
@@ -168,7 +154,7 @@ async def _routing_error(request: Request, error: Any) -> Any:
         return NOWHERE
     allow = (b"allow", ", ".join(sorted(_methods(request))).encode())
     if request.method == "OPTIONS":
-        return Encoded(204, (allow,), b"")
+        return Encoded(204, (allow, *GUARDS), b"")
     return OTHER_METHOD._replace(headers=(allow,)).encoded()
 
 

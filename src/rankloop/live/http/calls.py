@@ -30,7 +30,7 @@ Receive = Callable[[], Awaitable[Any]]
 Headers = tuple[tuple[bytes, bytes], ...]
 
 GUARDS: Headers = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-"""On every answer: it is for whoever asked, now, and it is what its media type says."""
+"""On every answer: it is for whoever asked, now, and it is what its media type says. Pages have them of their own."""
 HEADERS: dict[int, Headers] = {
     401: ((b"www-authenticate", b"Bearer"),),
     408: ((b"connection", b"close"),),

@@ -105,7 +105,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What could not be parsed is told so in the same shape as every other error."""
+        """What cannot be parsed is refused in the same shape as every other error."""
         self._refuse(NOT_HTTP)
 
     def _unsupported_upgrade_warning(self) -> None:

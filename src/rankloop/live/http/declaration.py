@@ -71,7 +71,7 @@ class Endpoint:
         scope: what a key must allow; None: everybody may ask.
         replies: types of answers, or a Reply for what is not a plain 200. Several of one status: any of them.
         body: the type of the body, if it has one.
-        needs_body: whether the body may be left out.
+        needs_body: whether there must be one; if not, an empty one stands for the defaults.
         query: parameters; an endpoint without any does not look at the query.
         refuses: codes of errors that do not follow from the rest.
         hot: whether live traffic uses it.

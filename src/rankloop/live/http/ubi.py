@@ -8,22 +8,20 @@ with the scope `admin`; from others the action alone decides.
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from rankloop.errors import DataError
 from rankloop.live.errors import RequestError
-from rankloop.live.events import Kind
 from rankloop.live.http.answers import UbiEvents, UbiQueries, UbiResult, UbiTaken
 from rankloop.live.http.calls import Call
 from rankloop.live.http.declaration import MODEL, NUMBER, Endpoint, Parameter
 from rankloop.live.http.statuses import status_of
-from rankloop.live.registry import LiveModel
 from rankloop.live.requests import ClickBody
 from rankloop.live.service import Service
-from rankloop.live.ubi import CHUNK, click_times, events_of_closing, shown_page
-from rankloop.ubi import REWARDS, UbiEvent, UbiQuery, click_of_event, query_of_page
+from rankloop.live.ubi import Pages, T, all_events, all_queries
+from rankloop.ubi import REWARDS, UbiEvent, UbiQuery, click_of_event
 from rankloop.ubi import Fate as UbiFate
 
 MAX_PAGES = 1_000
@@ -131,7 +129,9 @@ async def read_queries(call: Call) -> UbiQueries:
 
     Go on with `after` = the answer's `next` while `more` is true.
     """
-    return await asyncio.to_thread(_queries, call.service, call.model, call["after"], call["limit"])
+    service, model = call.service, call.model
+    pages = all_queries(service.store, service.impression_id, model.id, model.settings.name, call["after"])
+    return UbiQueries(*await asyncio.to_thread(_read, pages, call))
 
 
 @Endpoint("GET", "/ubi/events", "admin", UbiEvents, query=WINDOW)
@@ -141,39 +141,18 @@ async def read_events(call: Call) -> UbiEvents:
     `limit` counts pages, so there are several events for each. Go on with `after` = the answer's `next` while `more`
     is true.
     """
-    return await asyncio.to_thread(_events, call.service, call.model, call["after"], call["limit"])
+    service, model = call.service, call.model
+    where = service.store, service.impression_id, model.id, model.settings.name
+    return UbiEvents(*await asyncio.to_thread(_read, all_events(*where, call["after"], call["limit"]), call))
 
 
-def _queries(service: Service, model: LiveModel, after: int, limit: int) -> UbiQueries:
-    queries: list[UbiQuery] = []
-    left_out = 0
-    more = True
-    while more and len(queries) + left_out < limit:
-        size = min(CHUNK, limit - len(queries) - left_out)
-        events = service.store.events(after, size, kinds=(Kind.SHOWN,), model=model.id)
-        more = len(events) == size
-        for event in events:
-            after = event.offset
-            try:
-                queries.append(query_of_page(shown_page(service.impression_id, model.settings.name, event)))
-            except DataError:
-                left_out += 1
-    return UbiQueries(queries, after, more, left_out)
-
-
-def _events(service: Service, model: LiveModel, after: int, limit: int) -> UbiEvents:
-    closings = service.store.events(after, limit, kinds=(Kind.CLOSED,), model=model.id)
-    times = click_times(service.store, model.id, closings)
-    events: list[UbiEvent] = []
-    left_out = 0
-    more = len(closings) == limit
-    for place, event in enumerate(closings):
-        after = event.offset
-        try:
-            events += events_of_closing(service.store, service.impression_id, model.settings.name, event, times)
-        except DataError:
-            left_out += 1
-        if len(events) >= MAX_EVENTS and place + 1 < len(closings):
-            more = True
-            break
-    return UbiEvents(events, after, more, left_out)
+def _read(pages: Pages[T], call: Call) -> tuple[list[T], int, bool, int]:
+    """What UBI says about so many pages, where to go on, whether there may be more, and how many it cannot say."""
+    objects: list[T] = []
+    after, left_out = call["after"], 0
+    for taken, (after, page) in enumerate(islice(pages, call["limit"]), 1):
+        objects += page or []
+        left_out += page is None
+        if taken == call["limit"] or len(objects) >= MAX_EVENTS:
+            return objects, after, True, left_out
+    return objects, after, False, left_out
