@@ -45,10 +45,11 @@ test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service
 mutate: $(VENV)/.installed-dev components      ## mistakes made on purpose: does a test notice each? (takes hours)
 	@$(BIN)/python -m tests.mutants $(ARGS)
 
-lint: $(VENV)/.installed-dev       ## ruff and mypy
+lint: $(VENV)/.installed-dev       ## ruff, mypy, and who may import whom
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 $(VENV)/.installed-docs: $(VENV)/.installed
 	@echo "installing what the documentation site needs (once)"
