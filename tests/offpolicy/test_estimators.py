@@ -278,3 +278,13 @@ def test_a_self_normalised_standard_error_is_that_of_a_ratio():
     error = np.sqrt((weights**2 * (rewards - ratio) ** 2).sum() * 400 / 399) / weights.sum()
     assert found.value == pytest.approx(ratio, rel=1e-12)
     assert found.standard_error == pytest.approx(error, rel=1e-12)
+
+
+@pytest.mark.parametrize(("confidence", "deviations"), [(0.5, 0.67449), (0.9, 1.64485), (0.99, 2.57583)])
+def test_an_interval_is_as_wide_as_the_confidence_that_was_asked_for(confidence, deviations):
+    log = evidence("mine", np.tile([0.5, 1.5], 200), np.tile([0, 1, 1, 0], 100))
+    found = estimate(log, Rules(confidence=confidence))
+    assert found.high - found.value == pytest.approx(deviations * found.standard_error, rel=1e-5)
+    assert found.value - found.low == pytest.approx(deviations * found.standard_error, rel=1e-5)
+    resampled = estimate(log, Rules(confidence=confidence, interval="bootstrap"))
+    assert resampled.high - resampled.low == pytest.approx(found.high - found.low, rel=0.25)  # 1,000 resamples
