@@ -5,6 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rankloop.run import Run
+from rankloop.studies import records
 from rankloop.studies.records import key_of, read_records, write_record, write_summary
 from rankloop.studies.specification import Grid, Study, cells
 
@@ -70,3 +71,10 @@ def test_a_run_has_another_key_when_anything_that_determines_it_is_another():
     ]
     assert key() == key()
     assert len({key(), *others}) == 1 + len(others)
+
+
+def test_a_run_has_another_key_when_the_sources_that_compute_it_are_others(monkeypatch):
+    [cell] = cells(study())
+    before = key_of(cell, "content")
+    monkeypatch.setattr(records, "fingerprint_of", lambda *settings: f"edited: {settings!r}")
+    assert key_of(cell, "content") != before
