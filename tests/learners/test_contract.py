@@ -64,7 +64,7 @@ def test_a_shaped_reward_is_the_table_that_the_method_learns_from():
     learner = rl.ROLTR(reward="ips+", propensities=rl.propensities.power_law(0.5), clip=0.6)
     reward = learner.shaped_reward(3)
     assert (reward.name, learner.assumed_propensities.eta) == ("ips+", 0.5)
-    assert reward.click == pytest.approx([1.0, 2**0.5, 1 / 0.6])
+    assert reward.click == pytest.approx([1.0, 2**0.5 / np.log2(3), 1 / 0.6 / 2])
     assert reward.skip.tolist() == [0.0, 0.0, 0.0]
     assert {kind().shaped_reward(3) for kind in LEARNERS.values() if kind is not rl.ROLTR} == {None}
 
