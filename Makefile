@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-crash mutate lint docs bench bench-live components clean
+.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -38,6 +38,15 @@ endef
 
 test: $(VENV)/.installed-dev components    ## every test, proofs and documentation included
 	@$(BIN)/python -m pytest
+
+# No browser, no PostgreSQL, no Ray, no processes of their own: what is left runs in one go, all day long.
+test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
+	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or crash)'
+
+# Machine code cannot be traced, so a kernel's lines count as not run; its module must have been used all the same.
+coverage: $(VENV)/.installed-dev components  ## which lines tests run, per module; fails if a module is not tested
+	@$(BIN)/python -m pytest --cov=rankloop --cov-report=json:.coverage.json --cov-report=term
+	@$(BIN)/python -m tests.covered .coverage.json
 
 test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service per store, and nothing lost
 	@$(BIN)/python -m pytest -m crash

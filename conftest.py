@@ -1,12 +1,20 @@
-"""What all tests share: a data folder of their own, the collections beside the project, and no silent skips in CI."""
+"""What all tests share: a data folder of their own, the collections beside the project, limits, and markers."""
 
 import atexit
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
+import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
+from tests.patience import LIMIT, PATIENCE
+from tests.skipping import NotHereError, skip_here
 
 from rankloop.home import home
 
@@ -17,7 +25,23 @@ if "RANKLOOP_TEST_HOME" not in os.environ:  # workers started by pytest-xdist sh
     atexit.register(shutil.rmtree, os.environ["RANKLOOP_TEST_HOME"], ignore_errors=True)
 os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
 
-SHARED = Path(__file__).parents[1] / "shared" / "data"
+# Requests of tests wait as long as tests do; httpx has no other door to its default of five seconds.
+for _phase in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, _phase, PATIENCE)
+
+ROOT = Path(__file__).parent
+SHARED = ROOT.parent / "shared" / "data"
+
+# No deadlines: how long an example takes says how busy the machine is. The same examples in every run, so that a test
+# that fails today did not pass yesterday by luck; `--hypothesis-profile=explore` looks for new ones.
+EXAMPLES = {
+    "deadline": None,
+    "print_blob": True,
+    "suppress_health_check": [hypothesis.HealthCheck.too_slow],
+}
+hypothesis.settings.register_profile("same", derandomize=True, **EXAMPLES)
+hypothesis.settings.register_profile("explore", derandomize=False, **EXAMPLES)
+hypothesis.settings.load_profile("same")
 
 
 def pytest_addoption(parser):
@@ -28,15 +52,87 @@ def pytest_addoption(parser):
 def shared_data():
     """The folder of real collections beside the project."""
     if not SHARED.is_dir():
-        pytest.skip(f"no real collections at {SHARED}")
+        skip_here(f"no real collections at {SHARED}: they are not part of the repository")
     return SHARED
+
+
+# Skipping
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """In CI a test that is skipped for want of a component has failed."""
+    """In CI a test that is skipped for want of something that could be installed has failed."""
     report = yield
-    if report.skipped and os.environ.get("CI") == "true" and not hasattr(report, "wasxfail"):
+    excused = hasattr(report, "wasxfail") or (call.excinfo is not None and call.excinfo.errisinstance(NotHereError))
+    if report.skipped and not excused and os.environ.get("CI") == "true":
         report.outcome = "failed"
         report.longrepr = f"skipped in CI: {report.longrepr}"
     return report
+
+
+# Limits: every test ends
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    return (yield from _limited(item, "preparation"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _limited(item, "test"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item):
+    return (yield from _limited(item, "cleaning up"))
+
+
+def _limited(item, what):
+    """Fail what waits for something that never comes. (Compiled code that never returns is ended by pytest's
+    `faulthandler_timeout`, with the worker that runs it.)"""
+
+    def give_up(*_):
+        pytest.fail(f"{item.nodeid}: the {what} did not end within {LIMIT:g} s")
+
+    if threading.current_thread() is not threading.main_thread():
+        return (yield)
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# Markers and order
+
+MARKED_BY_FIXTURE = {"chromium": "browser", "postgres_server": "postgres", "demonstration": "process"}
+"""What a test needs tells what it is."""
+MARKED_BY_FOLDER = {ROOT / "tests" / "live" / "crash": "process"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark tests by what they need, and let those that take longest begin first, so that no worker ends alone."""
+    for item in items:
+        needed = [mark for fixture, mark in MARKED_BY_FIXTURE.items() if fixture in getattr(item, "fixturenames", ())]
+        needed += [mark for folder, mark in MARKED_BY_FOLDER.items() if folder in item.path.parents]
+        for mark in needed:
+            item.add_marker(mark)
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        if "postgres" in (parameters.get("address"), parameters.get("store")):
+            item.add_marker("postgres")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+# Compiling
+
+
+def pytest_sessionstart(session):
+    """Compile once for all workers, before they start: two that need the same kernel would compile it twice."""
+    options = session.config.option
+    workers = getattr(options, "numprocesses", None)
+    if workers and not options.collectonly and not hasattr(session.config, "workerinput"):
+        subprocess.run([sys.executable, "-m", "tests.warming"], cwd=ROOT, check=True)

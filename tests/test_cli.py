@@ -3,26 +3,30 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pytest
+from tests import preloaded
+from tests.patience import COMMAND, run
 
 import rankloop as rl
 
+pytestmark = pytest.mark.process
 
-def rankloop(*arguments, cwd=None, env=None):
-    return subprocess.run(
-        [sys.executable, "-c", "from rankloop.cli import main; main()", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd, env=os.environ | (env or {}),
-    )  # fmt: skip
+
+def rankloop(*arguments, cwd=".", env=None):
+    return preloaded.run(*arguments, cwd=cwd, env=os.environ | (env or {}))
+
+
+def as_people_do(*arguments, **options):
+    """The same, by starting Python."""
+    return run([*COMMAND, *map(str, arguments)], **options)
 
 
 SMALL = ("--data", "tiny", "--scale", 1, "--impressions", 200, "--repeats", 2)
 
 
 def test_the_main_job_makes_a_table_a_picture_and_numbers(tmp_path):
-    done = rankloop("run", *SMALL, cwd=tmp_path)
+    done = as_people_do("run", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("DBGD", "PMGD", "COLTR", "PDGD", "ROLTR", "MDPRank"):
         assert len(re.findall(rf"^{name} +\d", done.stdout, flags=re.MULTILINE)) == 2  # once for each user
@@ -131,4 +135,4 @@ def test_help_teaches():
         done = rankloop(*arguments, "--help")
         assert done.returncode == 0
         assert len(done.stdout) > 200
-    assert "rankloop 0." in rankloop("--version").stdout
+    assert "rankloop 0." in as_people_do("--version").stdout

@@ -7,12 +7,13 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
+from tests import preloaded
+from tests.patience import COMMAND, PATIENT, end, run, wait_until
 from website import commands as commands_page
 
 import rankloop
@@ -24,8 +25,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
 """Where the commands that serve listen unless they are told otherwise."""
-PATIENCE = 120.0
-"""Seconds until a server must answer: a first start compiles."""
 
 
 def commands(page):
@@ -38,9 +37,11 @@ def test_there_are_commands_to_try():
 
 
 @pytest.mark.slow
+@pytest.mark.process
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
-def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, shared_data):
-    (tmp_path / "MQ2008").symlink_to(shared_data / "MQ2008")
+def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request):
+    if any("MQ2008" in command for command in commands(page)):
+        (tmp_path / "MQ2008").symlink_to(request.getfixturevalue("shared_data") / "MQ2008")
     mine = tmp_path / "my-collection"
     mine.mkdir()
     for name in ("train", "vali", "test"):
@@ -85,11 +86,12 @@ class Reader:
         if words[0] in ("serve", "demo") or "--serve" in words:
             self.serve(command, words)
             return
-        line = [sys.executable, "-c", "from rankloop.cli import main; main()", *map(self.readdressed, words)]
-        self.run(line, command)
+        # One processor is enough for pages that are read at the same time.
+        done = preloaded.run(*map(self.readdressed, words), cwd=self.folder, env=self.environment, processors=1)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
 
     def run(self, words, shown):
-        done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, env=self.environment)
+        done = run(words, cwd=self.folder, env=self.environment)
         assert done.returncode == 0, f"{shown}\n{done.stderr}"
 
     def readdressed(self, word):
@@ -105,28 +107,22 @@ class Reader:
         said = self.folder / f"served-{port}.txt"
         with said.open("wb") as written:
             self.servers[named] = server = subprocess.Popen(
-                [sys.executable, "-c", "from rankloop.cli import main; main()", *words, "--port", port],
+                [*(COMMAND if "--serve" in words else PATIENT), *words, "--port", port],
                 stdin=subprocess.DEVNULL, stdout=written, stderr=written, cwd=self.folder, env=self.environment,
             )  # fmt: skip
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+
+        def answers():
             assert server.poll() is None, f"{command}\n{said.read_text()}"
             with suppress(httpx.TransportError):
-                assert httpx.get(f"http://127.0.0.1:{port}/", timeout=10).status_code < 500, command
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"{command}: no answer within {PATIENCE:g} s\n{said.read_text()}")
+                return httpx.get(f"http://127.0.0.1:{port}/").status_code < 500
+
+        wait_until(answers, lambda: f"{command}: an answer\n{said.read_text()}")
 
     def stop(self, named):
         """End a server as Ctrl-C or an operator would; one that a page starts again on its port has been ended."""
         server = self.servers.pop(named, None)
         if server is not None:
-            server.terminate()
-            try:
-                server.wait(30)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                raise AssertionError(f"{server.args} did not end when told to") from None
+            end(server)
 
 
 def free_port():
@@ -135,9 +131,10 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_examples_run(example):
-    done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True)
+    done = run([sys.executable, str(example)])
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

@@ -17,7 +17,7 @@ from rankloop.metrics import dcg, gains, ideal_dcg, mean_ndcg, ndcg, online_perf
 from .proofs import literal, small
 
 graded = st.lists(st.integers(0, 4), min_size=2, max_size=25)
-proof = settings(deadline=None, max_examples=60)
+proof = settings(max_examples=60)
 
 
 def ranked(grades, seed) -> tuple[np.ndarray, np.ndarray]:

@@ -88,7 +88,7 @@ def test_every_learner_is_tried():
 
 @pytest.mark.parametrize("name", ANY_LEARNER)
 @given(data=st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_learner_comes_back_from_its_settings_also_through_json(name, data):
     learner = data.draw(ANY_LEARNER[name])
     plain = to_settings(learner)
@@ -101,7 +101,7 @@ def test_a_learner_comes_back_from_its_settings_also_through_json(name, data):
 
 @pytest.mark.parametrize("name", ANY_LEARNER)
 @given(data=st.data())
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_settings_hold_only_what_toml_can_write(name, data):
     """Strings, numbers, booleans, lists and tables; TOML has no null."""
 

@@ -78,6 +78,7 @@ run = simulate(ROLTR(), noisy(), data, 400, seed=5)
 """
 
 
+@pytest.mark.process
 def test_another_process_computes_the_same_bits():
     program = SCRIPT + "print(run.weights.tobytes().hex(), run.online_curve.tobytes().hex())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -58,7 +58,7 @@ def quickly(path: Path) -> list[tuple] | str:
     return rows
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.lists(mutation, max_size=4))
 @example([])
 def test_scanner_and_grammar_agree(tmp_path_factory, changes):

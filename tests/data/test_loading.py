@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.skipping import skip_here
 
 from rankloop import data
 from rankloop.data.catalogue import CATALOGUE, differences
@@ -22,7 +23,7 @@ def own_home(tmp_path, monkeypatch) -> Path:
 
 def shared(name: str) -> Path:
     if not (SHARED / name).exists():
-        pytest.skip(f"{SHARED / name} is not there: real collections are not part of the repository")
+        skip_here(f"{SHARED / name} is not there: real collections are not part of the repository")
     return SHARED / name
 
 

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -86,9 +85,7 @@ def test_a_mapped_array_is_plain_and_writing_to_it_never_reaches_the_file(source
 def test_a_second_load_opens_what_the_first_has_imported(source, monkeypatch):
     first = data.load(source)
     monkeypatch.setattr(svmlight, "blocks", lambda *_, **__: pytest.fail("read again"))
-    started = time.perf_counter()
     second = data.load(source)
-    assert time.perf_counter() - started < 0.1
     assert second.content_hash == first.content_hash
 
 
@@ -184,12 +181,13 @@ def slow(*arguments, **options):
     for block in real(*arguments, **options):
         yield block
         print("half", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
 svmlight.blocks = slow
 data.add("mine", sys.argv[1])
 """
 
 
+@pytest.mark.process
 def test_a_killed_import_is_swept_by_the_next(source, own_home):
     process = in_another_process(STUCK, str(source), home=own_home)
     assert process.stdout.readline() == "half\n"
@@ -205,6 +203,7 @@ def test_a_killed_import_is_swept_by_the_next(source, own_home):
     assert data.load("mine").train.queries == 5
 
 
+@pytest.mark.process
 def test_what_a_living_process_is_making_is_not_swept(source, own_home):
     process = in_another_process(STUCK, str(source), home=own_home)
     try:
@@ -223,6 +222,7 @@ print(data.load(sys.argv[1]).content_hash, data.add("mine", sys.argv[1]).content
 """
 
 
+@pytest.mark.process
 def test_two_processes_that_import_the_same_end_with_one_copy(tmp_path, own_home):
     source = write_source(tmp_path / "large", queries=5000)
     both = [in_another_process(TWICE, str(source), home=own_home) for _ in range(2)]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
+from tests.skipping import skip_here
 
 from rankloop.data.svmlight import reader as svmlight
 from rankloop.data.svmlight.decimals import to_float
@@ -49,7 +50,7 @@ def assert_same(split, path: Path, **options) -> None:
     assert np.array_equal(np.repeat(split.query_ids, np.diff(split.offsets)), qid)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.lists(document, min_size=1, max_size=5), min_size=1, max_size=5), st.data())
 def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queries, data):
     lines = lines_of(queries)
@@ -64,7 +65,7 @@ def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queri
     assert_same(svmlight.read(path), ordered)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.integers(0, 2**64 - 1), st.integers(-345, 310))
 def test_decimals_have_the_bits_of_pythons_float(digits, exponent):
     value, sure = to_float(np.uint64(digits), exponent)
@@ -72,7 +73,7 @@ def test_decimals_have_the_bits_of_pythons_float(digits, exponent):
         assert value == float(f"{digits}e{exponent}")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.text("0123456789", min_size=1, max_size=40), min_size=1, max_size=4), st.data())
 def test_values_are_correctly_rounded_whatever_their_length(tmp_path_factory, numbers, data):
     exponents = [data.draw(st.sampled_from(["", "e-5", "E3", "e+17", "e-40"])) for _ in numbers]
@@ -98,7 +99,7 @@ def test_values_are_correctly_rounded_whatever_their_length(tmp_path_factory, nu
 def test_real_files_give_scikit_learns_arrays(name):
     path = SHARED / name
     if not path.exists():
-        pytest.skip(f"{path} is not there: real collections are not part of the repository")
+        skip_here(f"{path} is not there: real collections are not part of the repository")
     assert_same(svmlight.read(path), path)
 
 
@@ -181,14 +182,16 @@ print(documents, int(peak[1]) // 1024)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+@pytest.mark.process
 def test_memory_does_not_grow_with_the_file(tmp_path):
+    if sys.platform != "linux":
+        skip_here("peak memory is read from /proc")
     generator = np.random.default_rng(1)
     lines = [
         " ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(row)) + "\n" for row in generator.normal(size=(100, 136))
     ]
     used = {}
-    for queries in (200, 2000):
+    for queries in (100, 1000):
         path = tmp_path / f"{queries}.txt"
         with path.open("w") as file:
             for query in range(queries):
@@ -201,5 +204,5 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         documents, used[queries] = map(int, done.stdout.split())
         assert documents == queries * 100
         path.unlink()
-    assert used[2000] < 400
-    assert used[2000] - used[200] < 40  # MB; the larger file has 300 MB more text
+    assert used[1000] < 400
+    assert used[1000] - used[100] < 40  # MB; the larger file has 130 MB more text

@@ -212,7 +212,7 @@ def trees(part: Split) -> HistGradientBoostingRegressor:
     sizes = np.diff(part.offsets)
     level = np.add.reduceat(part.grades.astype(np.float64), part.offsets[:-1]) / sizes
     model = HistGradientBoostingRegressor(
-        max_iter=100, learning_rate=0.12, min_samples_leaf=50, early_stopping=False, random_state=0
+        max_iter=60, learning_rate=0.2, max_bins=32, min_samples_leaf=50, early_stopping=False, random_state=0
     )
     return model.fit(part.features, part.grades - np.repeat(level, sizes))
 

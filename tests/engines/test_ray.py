@@ -12,7 +12,7 @@ from ..studies.test_specification import SMALL
 
 ray = pytest.importorskip("ray")
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def cluster(monkeypatch):
 
 def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp_path, cluster):
     started, nodes = cluster
-    text = SMALL.replace("= 200", "= 60000").replace("= 100", "= 20000")
+    text = SMALL.replace("= 200", "= 20000").replace("= 100", "= 10000")
     study = parse(text, "small")
     plan = make_plan(study, cells(study), tmp_path / "ray")
     killed = []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankloop.kernels.selection import sortable32, sortable64, take_largest
 
-proof = settings(deadline=None, max_examples=200)
+proof = settings(max_examples=200)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 finite32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 

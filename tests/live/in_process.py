@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from tests.patience import PATIENCE
 
 from rankloop.live import models
 from rankloop.live.requests import ClickBody, RankBody
@@ -15,8 +16,6 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 
 T = TypeVar("T")
-PATIENCE = 300.0
-"""Seconds after which a test that waits for something has failed: a first page may have to be compiled for."""
 
 X = np.random.default_rng(11).normal(size=(6, 3)).astype(np.float32)
 IDS = [f"d{place}" for place in range(len(X))]
@@ -58,9 +57,12 @@ async def click(service: Service, impression: str | None, clicks: Any, close: bo
 
 async def until(holds: Callable[[], Any]) -> None:
     """Wait for something that happens by itself."""
-    async with asyncio.timeout(PATIENCE):
-        while not holds():
-            await asyncio.sleep(0.01)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"what was awaited did not happen within {PATIENCE:g} s") from None
 
 
 def weights(service: Service, name: str = "m") -> np.ndarray:

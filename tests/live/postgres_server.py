@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -16,6 +15,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 USER = "rankloop"
 PASSWORD = "geheim/wort:nicht@verraten"
@@ -134,7 +134,7 @@ class PostgresServer:
     def _end(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
-            self.process.wait(timeout=30)
+            self.process.wait(PATIENCE)
         self.process = None
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -149,16 +149,19 @@ class PostgresServer:
             raise RuntimeError(f"{program} failed: {done.stderr.decode(errors='replace')}")
 
     def _wait_until_it_answers(self) -> None:
-        until = time.monotonic() + 30
-        while True:
+        def said() -> str:
+            return f"the PostgreSQL server starts: {(self.folder / 'log').read_text(errors='replace')[-2000:]}"
+
+        def answers() -> bool:
             try:
-                psycopg.connect(self.address(), connect_timeout=5).close()
-                return
+                psycopg.connect(self.address(), connect_timeout=int(PATIENCE)).close()
             except psycopg.OperationalError:
-                if self.process is None or self.process.poll() is not None or time.monotonic() > until:
-                    told = (self.folder / "log").read_text(errors="replace")[-2000:]
-                    raise RuntimeError(f"the PostgreSQL server did not start: {told}") from None
-                time.sleep(0.02)
+                assert self.process is not None, said()
+                assert self.process.poll() is None, said()
+                return False
+            return True
+
+        wait_until(answers, said)
 
 
 def _identity() -> dict[str, object]:

@@ -10,21 +10,19 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import httpx
+from tests.patience import COMMAND, PATIENCE
+from tests.preloaded import Started
 
-COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
-"""The command line with the interpreter that runs the tests, whatever else is on the path."""
-PATIENCE = 180.0
-"""Seconds until it must be ready: a first start compiles, and others may use the machine."""
+__all__ = ["COMMAND", "Serving", "free_port"]
 
 
 class Serving:
     """One service and its log. `address` may be another store's, such as that of a PostgreSQL server;
-    `command` another way to run the command line."""
+    without a `command` it is patient with its store and starts quickly; `COMMAND` is the command line as in life."""
 
     def __init__(
         self,
@@ -32,7 +30,7 @@ class Serving:
         *options: str,
         address: str | None = None,
         port: int | None = None,
-        command: tuple[str, ...] = COMMAND,
+        command: tuple[str, ...] | None = None,
     ) -> None:
         self.folder = Path(folder)
         self.address = address or str(self.folder / "rankloop.db")
@@ -40,7 +38,7 @@ class Serving:
         self.url = f"http://127.0.0.1:{self.port}"
         self.options = options
         self.command = command
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Started | None = None
 
     def __enter__(self) -> "Serving":
         self.start()
@@ -52,16 +50,21 @@ class Serving:
     @property
     def output(self) -> str:
         """What the service has said so far, over all its lives."""
-        return (self.folder / f"serve-{self.port}.txt").read_text()
+        output = self.folder / f"serve-{self.port}.txt"
+        return output.read_text() if output.exists() else ""
 
     def start(self, *, wait: bool = True) -> None:
         """Start it on the same port and log as before, and wait until it is ready."""
         assert self.process is None, "it is running already"
-        with (self.folder / f"serve-{self.port}.txt").open("ab") as said:
-            self.process = subprocess.Popen(
-                [*self.command, "serve", self.address, "--port", str(self.port), *self.options],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self.folder,
-            )  # fmt: skip
+        words = ("serve", self.address, "--port", str(self.port), *self.options)
+        output = self.folder / f"serve-{self.port}.txt"
+        if self.command is None:
+            self.process = Started(words, self.folder.absolute(), output, output, patient=True)
+        else:
+            with output.open("ab") as said:
+                self.process = subprocess.Popen(
+                    [*self.command, *words], stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd=self.folder
+                )
         if wait:
             self.wait_until_ready()
 
@@ -69,7 +72,7 @@ class Serving:
         """Until /readyz says that it can rank and learn."""
         assert self.process is not None
         deadline = time.monotonic() + PATIENCE
-        with httpx.Client(base_url=self.url, timeout=2.0) as client:  # one for all questions: making one is work
+        with httpx.Client(base_url=self.url, timeout=PATIENCE) as client:  # one for all questions: making one is work
             while time.monotonic() < deadline:
                 if self.process.poll() is not None:
                     raise AssertionError(f"the service ended with {self.process.returncode}:\n{self.output}")
@@ -107,11 +110,11 @@ class Serving:
         process.send_signal(how)
         process.send_signal(signal.SIGCONT)
         try:
-            return process.wait(20)
+            return process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            raise AssertionError(f"the service did not end when told to:\n{self.output}") from None
+            raise AssertionError(f"the service did not end when asked to:\n{self.output}") from None
 
 
 def free_port() -> int:

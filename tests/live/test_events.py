@@ -41,7 +41,7 @@ BODIES = {
 }
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(BODIES)).flatmap(lambda kind: st.tuples(st.just(kind), BODIES[kind])))
 def test_bodies_come_back_as_they_went_in(event):
     kind, body = event
@@ -69,7 +69,7 @@ def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
 # Precision
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(sorted(PRECISIONS)),
     arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(3)), elements=st.floats(-1000, 1000)),

@@ -96,7 +96,7 @@ def test_a_state_restored_anywhere_ranks_the_next_page_as_the_uninterrupted_one(
     assert [page_of(one.show(X)) for X in asked] == [page_of(two.show(X)) for X in asked]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.lists(st.booleans(), min_size=60, max_size=60))
 def test_the_chunks_in_which_a_log_is_read_make_no_difference(restarts):
     diary = DIARIES["ROLTR"]
@@ -188,7 +188,7 @@ def test_without_delay_both_are_the_same_bits():
 # Graded rewards
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1, width=32), min_size=4, max_size=4), st.sampled_from(["ips+-", "naive-", "ips+"]))
 def test_a_graded_reward_is_so_much_of_a_click_and_the_rest_of_none(values, reward):
     X = candidates(4)

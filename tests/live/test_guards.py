@@ -76,7 +76,7 @@ def literally_allowed(share: float, window: int) -> int:
     return max(1, int(share * window + 1e-6))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from([b"", b"a" * 8, b"b" * 8, b"c" * 8]), min_size=1, max_size=60),
     st.integers(1, 12),

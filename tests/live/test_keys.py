@@ -4,12 +4,12 @@ import hashlib
 import json
 import re
 import socket
-import subprocess
-import time
 from pathlib import Path
 
 import httpx
 import pytest
+from tests import preloaded
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
@@ -17,7 +17,7 @@ from rankloop.live.keys import Keyring, create_key, digest, revoke_key, rotate_k
 from rankloop.live.stores import open_store
 from rankloop.live.stores.contract import ApiKey
 
-from .serving import COMMAND, Serving
+from .serving import Serving
 
 ROWS = [{"id": "a", "features": [1.0, 2.0]}, {"id": "b", "features": [0.0, 1.0]}]
 
@@ -173,7 +173,7 @@ def test_without_keys_pages_of_other_sites_are_refused(store, host, origin, code
 
 
 def rankloop(*words, folder):
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=folder, timeout=120)
+    return preloaded.run(*words, cwd=folder)
 
 
 def made(*words, folder):
@@ -183,15 +183,6 @@ def made(*words, folder):
     return json.loads(done.stdout)["key"]
 
 
-def eventually(fact, what):
-    """Wait for something that must become true soon; seconds it took."""
-    began = time.monotonic()
-    while not fact():
-        assert time.monotonic() - began < 60, what
-        time.sleep(0.02)
-    return time.monotonic() - began
-
-
 def listening_addresses(port):
     """Where somebody listens on a port, as the kernel says (IPv4)."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
@@ -199,6 +190,7 @@ def listening_addresses(port):
     return {socket.inet_ntoa(bytes.fromhex(address)[::-1]) for address, at in pairs if int(at, 16) == port}
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_a_running_service_hears_of_every_change(tmp_path):
     with Serving(tmp_path) as service:
@@ -206,23 +198,24 @@ def test_a_running_service_hears_of_every_change(tmp_path):
 
         def status(key=None, path="/v1/models", **more):
             headers = {"authorization": f"Bearer {key}"} if key else {}
-            return httpx.get(f"{service.url}{path}", headers=headers, timeout=30, **more).status_code
+            return httpx.get(f"{service.url}{path}", headers=headers, timeout=PATIENCE, **more).status_code
 
         assert status() == 200  # open, for this machine
         admin = made("create", "boss", "--scope", "admin", folder=tmp_path)
-        eventually(lambda: status() == 401, "a first key closes the service")
+        wait_until(lambda: status() == 401, "a first key closes the service")
         assert status(admin) == 200
         new = made("rotate", "boss", folder=tmp_path)
-        eventually(lambda: status(admin) == 401, "a rotated key is refused")
+        wait_until(lambda: status(admin) == 401, "a rotated key is refused")
         assert status(new) == 200
         assert rankloop("keys", "revoke", "boss", "--store", "rankloop.db", folder=tmp_path).returncode == 0
-        eventually(lambda: status(new) == 401, "a revoked key is refused")
+        wait_until(lambda: status(new) == 401, "a revoked key is refused")
         assert status() == 401  # closed for everybody, not open again
         listed = rankloop("keys", "list", "--store", "rankloop.db", folder=tmp_path).stdout
         assert "boss" in listed
         assert not any(key[3:12] in listed for key in (admin, new))
 
 
+@pytest.mark.process
 def test_other_machines_are_let_in_with_keys_only(tmp_path):
     refused = rankloop("serve", "rankloop.db", "--host", "0.0.0.0", "--port", "0", folder=tmp_path)
     assert refused.returncode != 0
@@ -232,13 +225,14 @@ def test_other_machines_are_let_in_with_keys_only(tmp_path):
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_with_keys_it_listens_anywhere_says_nothing_secret_and_ids_outlive_a_rotation(tmp_path):
     key = made("create", "all", "--scope", "rank", "--scope", "click", "--scope", "admin", folder=tmp_path)
     secrets = [key, "Client-Zoë-4711", "query-nobody-should-read", "id-nobody-should-read"]
     with Serving(tmp_path, "--host", "0.0.0.0") as service:
         assert listening_addresses(service.port) == {"0.0.0.0"}
-        http = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {key}"}, timeout=60)
+        http = httpx.Client(base_url=service.url, headers={"authorization": f"Bearer {key}"}, timeout=PATIENCE)
         assert http.post("/v1/models", json={"name": "shop", "features": 2}).status_code == 201
         candidates = [*ROWS, {"id": secrets[3], "features": [0.0, 0.0]}]
 
@@ -262,7 +256,7 @@ def test_with_keys_it_listens_anywhere_says_nothing_secret_and_ids_outlive_a_rot
         second = rank()
         drop = ("keys", "rotate-secret", "--drop-after", "0", "--store", "rankloop.db")
         assert "2 old ones were forgotten" in rankloop(*drop, folder=tmp_path).stdout
-        eventually(lambda: click(first) == 410, "an id expires with its secret")
+        wait_until(lambda: click(first) == 410, "an id expires with its secret")
         assert click(second) == 410
         assert click(rank()) == 200
         http.close()
@@ -286,6 +280,6 @@ def trouble(service, key, impression):
     )
     assert httpx.post(f"{service.url}/v1/impressions/{impression[:-1]}/close", headers=good).status_code == 400
     assert httpx.get(f"{service.url}/v1/models/{impression}?key={key}", headers=good).status_code == 404
-    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as raw:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as raw:
         raw.sendall(f"GET /{key} HTTP/9\r\nauthorization: Bearer {key}\r\n{impression}\r\n\r\n".encode())
         assert b"malformed_request" in raw.recv(65536)

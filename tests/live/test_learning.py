@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from diary import request
 from in_process import X, click, rank, running, told, until
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.learners import DBGD, PMGD, ROLTR
 from rankloop.live import learning, models
@@ -261,7 +262,7 @@ def test_after_an_error_of_the_store_learning_goes_on_from_the_snapshot_with_the
     at_work = Learner(store, lambda _, view: done.set() if view.version == 10 else None, lambda: 0)
     at_work.start()
     at_work.wake()
-    assert done.wait(60)
+    assert done.wait(PATIENCE)
     at_work.stop()
     assert store.newest_snapshot(number).state == refolded(store, store.models()[0]).state()
 
@@ -282,14 +283,12 @@ def test_while_the_store_is_away_the_learner_is_alive_and_says_why_it_waits(stor
     at_work = learner_of(store)
     at_work.start()
     at_work.wake()
-    while at_work.error is None:
-        threading.Event().wait(0.01)
+    wait_until(lambda: at_work.error, "the learner says that the store is away")
     assert (at_work.alive, at_work.error) == (True, "the store is away")
     away.clear()
     at_work.wake()
-    assert told_so.wait(30)
-    while at_work.error is not None:
-        threading.Event().wait(0.01)
+    assert told_so.wait(PATIENCE)
+    wait_until(lambda: at_work.error is None, "the learner says that the store is back")
     at_work.stop()
     assert not at_work.alive
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import httpx
 import msgspec
 import pytest
+from tests.patience import PATIENCE, run
 
 from rankloop.client import Client
 from rankloop.interchange import EXPORT_FORMATS
@@ -34,7 +35,7 @@ from rankloop.live.stores import open_store
 
 from .serving import Serving
 
-pytestmark = pytest.mark.xdist_group("live-docs")
+pytestmark = [pytest.mark.xdist_group("live-docs"), pytest.mark.process]
 
 DOCS = Path(__file__).parents[2] / "docs"
 WALK = (DOCS / "live.md").read_text()
@@ -73,6 +74,14 @@ set -e
 rankloop() {{ [ "$1" = serve ] || "{sys.executable}" -c 'from rankloop.cli import main; main()' "$@"; }}
 """
 """The service runs already, on a port of its own; all other commands run as they are."""
+
+
+PATIENT_CLIENTS = f"""
+from rankloop.client import AsyncClient, Client
+for kind in (AsyncClient, Client):
+    kind.__init__.__kwdefaults__["timeout"] = {PATIENCE}
+"""
+"""What comes before the page's programs: on a busy machine two seconds are too few for a page."""
 
 
 class Rounded(NamedTuple):
@@ -144,7 +153,7 @@ def shell(service, script, first_on_path=None):
     path = os.environ["PATH"] if first_on_path is None else f"{first_on_path}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", FUNCTIONS + script.replace("127.0.0.1:8080", f"127.0.0.1:{service.port}")],
-        capture_output=True, text=True, timeout=300, cwd=service.folder, env=os.environ | {"PATH": path},
+        capture_output=True, text=True, timeout=PATIENCE, cwd=service.folder, env=os.environ | {"PATH": path},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split(BETWEEN)
@@ -206,8 +215,8 @@ def test_simulated_traffic_leaves_its_table_and_picture(printed, service):
 def test_the_python_programs_of_the_page_run(service, tmp_path):
     programs = [text for kind, text in BLOCK.findall(WALK) if kind == "python"]
     assert len(programs) == 3
-    program = "\n".join(programs).replace("127.0.0.1:8080", f"127.0.0.1:{service.port}")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    program = "\n".join([PATIENT_CLIENTS, *programs]).replace("127.0.0.1:8080", f"127.0.0.1:{service.port}")
+    done = run([sys.executable, "-c", program], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, version, second, fallback = done.stdout.splitlines()
     assert sorted(first[2:8].split("', '")) == ["a", "b"]
@@ -217,7 +226,7 @@ def test_the_python_programs_of_the_page_run(service, tmp_path):
 
 
 def test_clicks_meet_the_fates_of_the_table(service):
-    with Client(service.url, timeout=10.0) as client:
+    with Client(service.url, timeout=PATIENCE) as client:
         client.create_model("fates", 1, page_size=2, seed=1)
         page = client.rank("fates", {"a": [1.0], "b": [0.0], "c": [0.5]}, pinned={"c": 1})
         before = counted(service)
@@ -243,7 +252,7 @@ def test_clicks_meet_the_fates_of_the_table(service):
 
 def counted(service):
     """How many clicks met which fate, as the service's metrics say."""
-    text = httpx.get(f"{service.url}/metrics", timeout=10.0).text
+    text = httpx.get(f"{service.url}/metrics", timeout=PATIENCE).text
     return {fate: float(count) for fate, count in re.findall(r'fate="(\w+)",what="clicks"\} (\S+)', text)}
 
 

@@ -44,7 +44,7 @@ def temperature_of(learner) -> float:
 # Plackett–Luce
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=6),
     st.sampled_from([0.05, 0.5, 1.0, 3.0, 100.0]),

@@ -12,6 +12,7 @@ from diary import Diary, page_of, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.patience import PATIENCE
 
 from rankloop.learners import DBGD, PDGD, PMGD, ROLTR
 from rankloop.live.events import Group, Kind
@@ -45,7 +46,7 @@ def pinned_pages(draw):
 # Pins
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(pinned_pages(), st.sampled_from([ROLTR(), DBGD(), PMGD(candidates=2)]), st.integers(0, 1000))
 def test_every_page_has_its_pins_in_their_place_and_every_other_document_at_most_once(asked, learner, number):
     candidates, size, pinned = asked
@@ -204,16 +205,17 @@ print(json.dumps([ranking._is_control(f"person {n}".encode(), 0) for n in range(
 """
 
 
+@pytest.mark.process
 def test_groups_are_the_same_in_every_process():
     here = [g == Group.CONTROL for g in groups(model(guards=Guards(control=0.3)), CLIENTS[:100])]
     there = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS],
-        env=os.environ | {"PYTHONHASHSEED": "2"}, capture_output=True, text=True, check=True, timeout=120,
+        env=os.environ | {"PYTHONHASHSEED": "2"}, capture_output=True, text=True, check=True, timeout=PATIENCE,
     )  # fmt: skip
     assert json.loads(there.stdout) == here
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pinned_pages())
 def test_the_control_group_sees_the_incoming_order_with_pins_in_their_place(asked):
     candidates, size, pinned = asked
@@ -284,7 +286,7 @@ def test_a_page_is_a_function_of_settings_state_number_and_request():
     assert Ranking(model()).rank(view, asked, 3).impression == pages[0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pinned_pages(), st.integers(0, 10**6))
 def test_displacement_is_how_far_free_documents_stand_from_where_they_would_without_exploration(asked, number):
     candidates, size, pinned = asked

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.skipping import skip_here
 
 import rankloop as rl
 
@@ -70,7 +71,7 @@ def kept(request):
         KEPT.write_text(json.dumps({"machine": this_kind_of_machine(), "digests": digests}, indent=1) + "\n")
     document = json.loads(KEPT.read_text())
     if document["machine"] != this_kind_of_machine():
-        pytest.skip(f"the digests come from another kind of machine: {document['machine']}")
+        skip_here(f"the digests come from another kind of machine: {document['machine']}")
     return document["digests"]
 
 

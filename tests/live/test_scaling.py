@@ -33,7 +33,6 @@ def standardised(X, everything) -> np.ndarray:
     return out
 
 
-@settings(deadline=None)
 @given(QUERIES)
 def test_per_query_every_feature_runs_from_0_to_1_and_constants_are_0(X):
     scaled = Scaler("query", FEATURES).apply(X)
@@ -46,7 +45,6 @@ def test_per_query_every_feature_runs_from_0_to_1_and_constants_are_0(X):
         assert scaled[:, j].tolist() == np.array(wanted, np.float32).tolist()
 
 
-@settings(deadline=None)
 @given(st.lists(QUERIES, min_size=1, max_size=8))
 def test_running_standardisation_is_that_of_everything_learned_from_and_the_query_at_hand(queries):
     scaler = Scaler("running", FEATURES)
@@ -58,7 +56,7 @@ def test_running_standardisation_is_that_of_everything_learned_from_and_the_quer
     assert scaler.count[0] == sum(map(len, queries))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(QUERIES, QUERIES)
 def test_looking_at_a_query_changes_nothing_until_it_is_learned_from(one, two):
     looked, fresh = Scaler("running", FEATURES), Scaler("running", FEATURES)
@@ -67,7 +65,7 @@ def test_looking_at_a_query_changes_nothing_until_it_is_learned_from(one, two):
     assert looked.apply(two).tobytes() == fresh.apply(two).tobytes()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(QUERIES, min_size=1, max_size=4), QUERIES)
 def test_frozen_statistics_are_those_at_that_moment_and_stay(queries, later):
     scaler = Scaler("running", FEATURES)
@@ -128,7 +126,7 @@ def test_impossible_numbers_are_refused(shift, spread, reason):
         Scaler(Fixed(shift, spread), 2)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(QUERIES, min_size=2, max_size=6), st.integers(0, 5))
 def test_going_on_from_a_snapshot_gives_the_same_bits(queries, cut):
     whole, first = Scaler("running", FEATURES), Scaler("running", FEATURES)

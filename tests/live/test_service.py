@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 from in_process import IDS, X, click, rank, running, told, until, weights
+from tests.patience import AS_IT_IS, PATIENCE
 
 from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights
-from rankloop.live import learning, registry, service
+from rankloop.live import learning, registry
 from rankloop.live.answers import Closed
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Kind, decode
@@ -19,7 +20,6 @@ from rankloop.live.fold import Fold
 from rankloop.live.models import create_model
 from rankloop.live.requests import ClickBody
 from rankloop.live.settings import Guards, LiveLearner, ModelSettings, Weights
-from rankloop.live.stores import sqlite
 from rankloop.loop import draw_query
 from rankloop.propensities import PowerLaw
 from rankloop.simulation import simulate
@@ -350,15 +350,15 @@ def test_clicks_and_closings_that_cannot_be_kept_are_errors_not_promises(path, m
 
 
 def test_a_page_that_reached_the_log_after_its_caller_was_gone_is_never_learned_from(path, monkeypatch):
-    monkeypatch.setattr(service, "PATIENCE", 0.1)
-
     async def story():
         async with running(path, model(window=0.2)) as service:
-            await service.registry.get("m").next_number(30.0)  # from now on there are numbers at hand
+            await service.registry.get("m").next_number(PATIENCE)  # from now on there are numbers at hand
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")  # the writer waits for it, longer than the page does
             page = await page_in_trouble(service)
             assert_incoming_order(page, "did not answer within 0.1 s")
+            monkeypatch.undo()
             other.execute("ROLLBACK")
             other.close()
             await until(lambda: 1 in service.learner.folds() and service.learner.folds()[1].fates.total() == 1)
@@ -391,11 +391,10 @@ def test_a_page_whose_commit_was_not_heard_of_is_never_learned_from(path, monkey
 
 
 def test_a_page_given_up_on_right_before_the_end_is_voided_all_the_same(path, monkeypatch):
-    monkeypatch.setattr(service, "PATIENCE", 0.1)
-
     async def story():
         async with running(path, model(), learn=False) as service:
-            await service.registry.get("m").next_number(30.0)
+            await service.registry.get("m").next_number(PATIENCE)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
             assert (await page_in_trouble(service)).group == "fallback"
@@ -419,7 +418,6 @@ def test_nothing_to_write_is_no_transaction(path, monkeypatch):
 
 
 def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_than_they_should(path, monkeypatch):
-    monkeypatch.setattr(service, "PATIENCE", 0.1)
     asked, answer = [], threading.Event()
 
     async def story():
@@ -428,13 +426,15 @@ def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_t
 
             def hanging(*arguments):
                 asked.append(arguments)
-                answer.wait(30)
+                answer.wait(PATIENCE)
                 return real(*arguments)
 
             monkeypatch.setattr(service.store, "reserve", hanging)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
             pages = await asyncio.gather(*(page_in_trouble(service) for _ in range(20)))
             pages.append(await page_in_trouble(service))
             answer.set()
+            monkeypatch.undo()
             await until(lambda: service.registry.get("m")._next != service.registry.get("m")._last)
             return pages, (await rank(service)).group
 
@@ -475,7 +475,7 @@ def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, mo
 
     def slow(self, event, shown=None):
         begun.set()
-        go_on.wait(30)
+        go_on.wait(PATIENCE)
         return real(self, event, shown)
 
     monkeypatch.setattr(Fold, "apply", slow)
@@ -484,7 +484,7 @@ def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, mo
         async with running(path, model()) as service:
             page = await rank(service)
             await service.close(page.impression)
-            await asyncio.to_thread(begun.wait, 30)
+            await asyncio.to_thread(begun.wait, PATIENCE)
             meanwhile = [(page.group, page.version) for page in [await rank(service) for _ in range(5)]]
             waiting = asyncio.create_task(service.close((await rank(service)).impression, wait=True))
             await asyncio.sleep(0)
@@ -547,5 +547,6 @@ def test_many_pages_at_once_are_all_kept_each_with_a_number_of_its_own(path):
     assert told(story()) == (200, 200)
 
 
-def test_a_locked_database_is_waited_for_before_it_is_an_error(path, monkeypatch):
-    assert sqlite.WAIT_MS > 1000 * service.PATIENCE  # a page gives up first; what waits may still be written
+def test_a_locked_database_is_waited_for_before_it_is_an_error():
+    store, page = AS_IT_IS["rankloop.live.stores.sqlite"], AS_IT_IS["rankloop.live.service"]
+    assert store > 1000 * page  # a page gives up first; what waits may still be written

@@ -1,13 +1,15 @@
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 from .serving import Serving
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_a_service_lives_ends_and_lives_again_on_the_same_log(tmp_path):
     with Serving(tmp_path) as service:
-        made = httpx.post(f"{service.url}/v1/models", json={"name": "shop", "features": 2}, timeout=30)
+        made = httpx.post(f"{service.url}/v1/models", json={"name": "shop", "features": 2}, timeout=PATIENCE)
         assert made.status_code == 201
         assert service.kill() == -9
         with pytest.raises(httpx.ConnectError):

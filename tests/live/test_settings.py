@@ -27,7 +27,7 @@ LEARNERS = [
 ]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(LEARNERS),
     st.integers(0, 2**64 - 1),

@@ -79,7 +79,7 @@ def test_without_a_sample_evenly_spaced_scores_stand_for_a_query():
     assert "100 candidates" in report.assumes
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     st.lists(st.lists(st.integers(0, 50).map(float), min_size=2, max_size=8, unique=True), min_size=1, max_size=4),
     st.floats(0.55, 0.99),

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.patience import PATIENCE
 
 import rankloop as rl
 from rankloop.cli import main
@@ -16,7 +17,7 @@ from rankloop.loop import draw_query
 
 from .serving import Serving
 
-pytestmark = pytest.mark.xdist_group("traffic")
+pytestmark = [pytest.mark.xdist_group("traffic"), pytest.mark.process]
 
 LEARNERS = [
     *(rl.ROLTR(reward=reward) for reward in rl.rewards.REWARDS),
@@ -38,7 +39,7 @@ def service(tmp_path_factory):
 
 @pytest.fixture
 def client(service):
-    with Client(service.url, timeout=30.0) as made:
+    with Client(service.url, timeout=PATIENCE) as made:
         yield made
 
 
@@ -76,7 +77,7 @@ def test_one_named_visitor_and_short_pages_are_the_simulation_too(client, data):
 
 def test_postgresql_keeps_the_same_bits(postgres_address, data, tmp_path):
     here = rl.simulate(rl.ROLTR(), rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
-    with Serving(tmp_path, address=postgres_address) as running, Client(running.url, timeout=30.0) as client:
+    with Serving(tmp_path, address=postgres_address) as running, Client(running.url, timeout=PATIENCE) as client:
         ensure_model(client, "shared", data, seed=5)
         there = play(client, "shared", rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
     assert_same(there.run, here)
@@ -142,7 +143,7 @@ def test_running_statistics_have_no_offline_curve(client, data):
 
 
 def test_a_service_that_ends_in_the_middle_ends_the_traffic_with_a_sentence(tmp_path, data):
-    with Serving(tmp_path) as running, Client(running.url, timeout=30.0) as client:
+    with Serving(tmp_path) as running, Client(running.url, timeout=PATIENCE) as client:
         ensure_model(client, "short-lived", data, seed=1)
         kill_at = {10: running.kill}
         with pytest.raises(ServiceError, match="impression 10 got no answer; the service cannot be asked"):

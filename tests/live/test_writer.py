@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.live.errors import StoreError
 from rankloop.live.log import BATCH, Close, Show, Writer, deliver
@@ -37,7 +38,7 @@ class Watched:
     @contextmanager
     def transaction(self):
         self.reached.set()
-        self.open.wait(30)
+        self.open.wait(PATIENCE)
         if self.broken:
             raise self.broken
         with self.store.transaction() as transaction:
@@ -54,7 +55,7 @@ def test_nobody_is_told_before_it_is_on_disk(store):
 
     writer = Writer(watched, committed=lambda: watched.happened.append("learner woken"), delivery=delivery)
     for number in range(3):
-        writer.append(show(number)).result(30)
+        writer.append(show(number)).result(PATIENCE)
     writer.stop()
     assert watched.happened == ["on disk", "told", "learner woken"] * 3
 
@@ -65,7 +66,7 @@ def held_up(store):
     watched.open.clear()
     writer = Writer(watched)
     first = writer.append(show(0))
-    assert watched.reached.wait(30)
+    assert watched.reached.wait(PATIENCE)
     return watched, writer, first
 
 
@@ -74,7 +75,7 @@ def test_all_who_came_meanwhile_share_one_transaction_in_the_order_they_came(sto
     futures = [writer.append(show(number)) for number in range(1, 101)]
     assert not first.done()
     watched.open.set()
-    assert [future.result(30) for future in [first, *futures]] == list(range(1, 102))
+    assert [future.result(PATIENCE) for future in [first, *futures]] == list(range(1, 102))
     writer.stop()
     assert watched.happened == ["on disk"] * 2
 
@@ -83,7 +84,7 @@ def test_a_transaction_has_an_end_however_many_wait(store):
     watched, writer, _ = held_up(store)
     futures = [writer.append(show(number)) for number in range(1, 2 * BATCH + 2)]
     watched.open.set()
-    assert futures[-1].result(60) == 2 * BATCH + 2
+    assert futures[-1].result(PATIENCE) == 2 * BATCH + 2
     writer.stop()
     assert watched.happened == ["on disk"] * 4
 
@@ -95,10 +96,10 @@ def test_if_it_cannot_be_written_everybody_who_shared_the_transaction_is_told_so
     watched.open.set()
     for future in [first, *futures]:
         with pytest.raises(StoreError, match="no room"):
-            future.result(30)
+            future.result(PATIENCE)
     assert store.last_offset() == 0
     watched.broken = None
-    assert writer.append(show(9)).result(30) == 1
+    assert writer.append(show(9)).result(PATIENCE) == 1
     writer.stop()
 
 
@@ -107,9 +108,9 @@ def test_an_error_that_is_nobodys_fault_does_not_end_the_writer(store):
     watched.broken = ValueError("a bug")
     writer = Writer(watched)
     with pytest.raises(ValueError, match="a bug"):
-        writer.append(show(0)).result(30)
+        writer.append(show(0)).result(PATIENCE)
     watched.broken = None
-    assert writer.append(show(0)).result(30) == 1
+    assert writer.append(show(0)).result(PATIENCE) == 1
     writer.stop()
 
 
@@ -131,7 +132,7 @@ def test_somebody_who_has_left_is_passed_over(store):
 
 def test_a_closing_of_what_is_not_open_is_answered_and_leaves_no_event(store):
     writer = Writer(store)
-    assert writer.append(Close(1, 5, 0, "void")).result(30) is None
+    assert writer.append(Close(1, 5, 0, "void")).result(PATIENCE) is None
     writer.stop()
     assert store.last_offset() == 0
 
@@ -150,5 +151,5 @@ def test_a_store_is_not_closed_under_somebody_who_is_using_it(store, tmp_path):
         other.execute("ROLLBACK")
         other.close()
         with pytest.raises(StoreError, match="model 1 is no longer in the store"):
-            using.result(30)
-        closing.result(30)
+            using.result(PATIENCE)
+        closing.result(PATIENCE)

@@ -75,7 +75,7 @@ def test_a_page_larger_than_the_candidates_shows_each_of_them_once():
     st.floats(0.1, 10.0),
     st.randoms(use_true_random=False),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_page_probabilities_are_the_product_of_softmaxes(scores, temperature, random):
     page = random.sample(range(len(scores)), random.randint(1, len(scores)))
     exact = literal.page_probability(scores, page, temperature)

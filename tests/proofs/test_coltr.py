@@ -33,7 +33,7 @@ def risks(scores, page, clicks, variance_weight=1.0) -> np.ndarray:
 
 
 @given(impressions(), st.sampled_from([0.0, 0.5, 1.0]))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_the_risk_is_the_definition_with_softmax_over_all_candidates(impression, variance_weight):
     scores, page, clicks = impression
     wanted = [literal.coltr_risk(scores[0], s, page, clicks, variance_weight) for s in scores]

@@ -28,7 +28,7 @@ def comparisons(draw):
 
 
 @given(comparisons())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_credit_is_the_posterior_over_all_assignments_of_rankers_to_ranks(comparison):
     rankings, page, clicks = comparison
     wanted = np.array(clicks) @ literal.placed_by(rankings, page)
@@ -37,7 +37,7 @@ def test_credit_is_the_posterior_over_all_assignments_of_rankers_to_ranks(compar
 
 
 @given(comparisons())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_credits_sum_to_the_clicks_and_every_ranker_has_a_share(comparison):
     rankings, page, clicks = comparison
     credits = credit(rankings, page, clicks)
@@ -112,7 +112,7 @@ def drafted(rankings, size, impression) -> tuple[list[int], list[int]]:
     st.integers(1, 6).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))),
     st.integers(0, 1000),
 )
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_team_draft_is_balanced_and_each_team_picks_its_best_remaining(rankings, impression):
     page, teams = drafted(rankings, len(rankings[0]), impression)
     for t, (document, team) in enumerate(zip(page, teams, strict=True)):
@@ -138,7 +138,7 @@ def test_equal_scores_are_ordered_uniformly_at_random(documents):
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_order_keys_are_distinct_and_ordered_as_the_scores(values):
     scores = np.array(values, np.float32).reshape(-1, 1)
     keys = np.zeros((1, len(values)), np.int64)

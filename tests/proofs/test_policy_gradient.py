@@ -15,8 +15,8 @@ from rankloop.rewards import REWARDS, returns
 
 from . import literal
 
-proof = settings(deadline=None, max_examples=200)
-small_proof = settings(deadline=None, max_examples=40)
+proof = settings(max_examples=200)
+small_proof = settings(max_examples=40)
 
 
 moderate = st.floats(-5, 5)
@@ -105,7 +105,7 @@ def far_apart(width: int):
 @pytest.mark.parametrize("discount", [0.0, 0.5, 1.0])
 def test_scores_ten_thousand_apart_keep_the_gradient_right(width, discount):
     @given(impressions(score=far_apart(width)))
-    @settings(deadline=None, max_examples=100)
+    @settings(max_examples=100)
     def check(impression):
         scores, page, clicks = impression
         learner = ROLTR(discount=discount)

@@ -19,7 +19,7 @@ from . import literal
 probability = st.floats(0.0, 1.0)
 lengths = st.integers(1, 4)
 etas = st.floats(0.0, 4.0)
-proof = settings(deadline=None, max_examples=100)
+proof = settings(max_examples=100)
 
 
 def expected(of_clicks, examination, attraction) -> float:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 from matplotlib import image as images
+from tests.patience import PATIENCE
 
 from rankloop import simulate, users
 from rankloop.data import load
@@ -147,6 +148,7 @@ def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser here")
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])
 def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(made_up, tmp_path, width, dark):
@@ -157,7 +159,7 @@ def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(made_up,
         f"--screenshot={tmp_path / 'shot.png'}", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
         f"file://{tmp_path / 'report.html'}",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert "CONSOLE" not in done.stderr
     shot = (images.imread(tmp_path / "shot.png")[..., :3] * 255).round().astype(int)
     assert (shot[5, 5].sum() < 120) == dark

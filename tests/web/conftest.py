@@ -3,6 +3,10 @@
 import shutil
 
 import pytest
+from tests.patience import BROWSER_PATIENCE, be_patient
+
+# Services in this process give up no sooner than the tests do, except in tests about giving up.
+be_patient()
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +17,8 @@ def chromium():
     found = shutil.which("chromium")
     if found is None:
         pytest.skip("there is no chromium on this machine: apt-get install chromium")
+    playwright.expect.set_options(timeout=BROWSER_PATIENCE)
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"], timeout=BROWSER_PATIENCE)
         yield browser
         browser.close()

@@ -13,23 +13,23 @@ HUNDRED = pytest.param(100, marks=pytest.mark.crash)
 
 
 def kill_at_random_moments(service, traffic, kills, rng):
-    """Each life ends a random while after it began to answer; every tenth already ends while it starts."""
+    """Each life ends a random while after it began to answer; every fifth already ends while it starts."""
     for life in range(kills):
-        if life % 10 == 9:
+        if life % 5 == 4:
             service.start(wait=False)
-            time.sleep(rng.uniform(0.0, 1.5))
+            time.sleep(rng.uniform(0.0, 1.5))  # anywhere in its start, on a machine that is as fast as it may be
             service.kill()
             service.start()
             continue
         traffic.wait_for(acknowledged=rng.randrange(1, 80))
         time.sleep(rng.uniform(0.0, 0.01))  # not only at the moment of an answer
         service.kill()
-        if life % 10 != 8:
+        if life % 5 != 3:
             service.start()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [10, HUNDRED])
+@pytest.mark.parametrize("kills", [5, HUNDRED])
 def test_what_was_acknowledged_survives_kills_and_the_weights_are_the_same_bits(
     address, tmp_path, kills, record_property
 ):

@@ -2,14 +2,12 @@
 and has a commit of its own, and over many lives that all end before their time."""
 
 import shutil
-import time
 
 import pytest
+from tests.patience import wait_until
 
 from rankloop.live.log import Show, settle
 from rankloop.live.stores import open_store, sqlite_checkpoints
-
-from .traffic import PATIENCE
 
 LIMIT = 1 << 20
 
@@ -29,8 +27,7 @@ def test_small_commits_are_counted_with_the_pages_they_write(tmp_path):
     store = open_store(tmp_path / "log.db", serving=True)
     before = (tmp_path / "log.db").stat().st_size
     show_one_at_a_time(store, range(LIMIT // sqlite_checkpoints.COMMIT_BYTES + 2))
-    # A checkpoint moves them into the database.
-    wait_until(lambda: (tmp_path / "log.db").stat().st_size > before)
+    wait_until(lambda: (tmp_path / "log.db").stat().st_size > before, "a checkpoint moves them into the database")
     store.close()
 
 
@@ -48,13 +45,6 @@ def test_what_a_killed_process_left_in_the_write_ahead_log_is_moved_soon_by_the_
     assert left.with_name("left-log.db-wal").stat().st_size > LIMIT
     store = open_store(left, serving=True)
     show_one_at_a_time(store, [60])
-    wait_until(lambda: left.stat().st_size > before)
+    wait_until(lambda: left.stat().st_size > before, "a checkpoint moves what was left into the database")
     assert store.last_offset() == 61
     store.close()
-
-
-def wait_until(happened):
-    until = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < until, f"it did not happen within {PATIENCE:g} s"
-        time.sleep(0.01)

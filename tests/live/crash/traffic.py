@@ -15,13 +15,12 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import numpy as np
+from tests.patience import PATIENCE, wait_until
 
 MODEL = "shop"
 CANDIDATES = 8
 FEATURES = 5
 SETTINGS = {"name": MODEL, "features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none"}
-PATIENCE = 180.0
-"""Seconds within which what a test waits for must have happened: a safety net, not a measurement."""
 RETRY = 0.02
 TRIES = 10
 
@@ -57,11 +56,14 @@ class Caller:
         self._places = [urlsplit(url).netloc for url in urls]
         self._rng = rng
         self._open: dict[str, http.client.HTTPConnection] = {}
+        self.asked = 0.0
+        """When the newest request was sent."""
 
     def post(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """(status, answer); `UnansweredError` if the connection fails at any point."""
         place = self._rng.choice(self._places)
         connection = self._open.setdefault(place, http.client.HTTPConnection(place, timeout=PATIENCE))
+        self.asked = time.monotonic()
         try:
             connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
             answer = connection.getresponse()
@@ -86,9 +88,8 @@ def one_page(url: str) -> dict[str, Any]:
 
 
 def last_visit(url: str) -> list[float]:
-    """One more page, closed and learned from; the model's weights after it."""
-    page = one_page(url)
-    assert page["group"] == "learned", page
+    """One more page, closed and learned from; the model's weights after it. The service may be busy at first."""
+    page = wait_until(lambda: (page := one_page(url))["group"] == "learned" and page, "a page that can be learned from")
     path = f"/v1/impressions/{page['impression']}/close"
     status, closed = Caller([url], random.Random(0)).post(path, {"wait": True})
     assert (status, closed["closed"]) == (200, True), closed
@@ -113,6 +114,8 @@ class Traffic:
         """Answers to clicks and closings that were not 200."""
         self.acknowledged = 0
         self.unanswered = 0
+        self.newest_asked = 0.0
+        """When the newest request was sent that has been acknowledged."""
         self._faults: list[str] = []
         self._stopped = False
         self._news = threading.Condition()
@@ -148,9 +151,17 @@ class Traffic:
             assert arrived, f"within {PATIENCE:g} s only {counts()} of {wanted} acknowledged, fallbacks, refusals"
         assert not self._faults, self._faults[0]
 
-    def _note(self, *, acknowledged: int = 0) -> None:
+    def wait_for_reason(self, *reasons: str) -> None:
+        """Until the newest page in the incoming order says one of these; a busy machine may have others."""
+        said = lambda: self.fallbacks[-1] if self.fallbacks else ""  # noqa: E731
+        wait_until(lambda: self._faults or any(reason in said() for reason in reasons), lambda: f"{reasons}: {said()}")
+        assert not self._faults, self._faults[0]
+
+    def _note(self, acknowledged: Caller | None = None) -> None:
         with self._news:
-            self.acknowledged += acknowledged
+            if acknowledged:
+                self.acknowledged += 1
+                self.newest_asked = max(self.newest_asked, acknowledged.asked)
             self._news.notify_all()
 
     def _run(self, rng: random.Random) -> None:
@@ -184,7 +195,7 @@ class Traffic:
             return None
         visit = Visit(answer["impression"], query, ids, matrix.tobytes(), answer["ranking"])
         self.visits.append(visit)
-        self._note(acknowledged=1)
+        self._note(caller)
         return visit
 
     def _click(self, caller: Caller, rng: random.Random, visit: Visit) -> None:
@@ -203,7 +214,7 @@ class Traffic:
             if not asked_before:
                 visit.before_closing.update(documents)
             visit.closed |= answer["closed"]
-            self._note(acknowledged=1)
+            self._note(caller)
         if rng.random() < 0.7:
             visit.asked_to_close = True
             path = f"/v1/impressions/{visit.impression}/close"
@@ -211,7 +222,7 @@ class Traffic:
             if answer is not None:
                 # "Not closed now" is the answer, too, where an earlier, unanswered request had closed it.
                 visit.closed = True
-                self._note(acknowledged=1)
+                self._note(caller)
 
     def _insist(self, caller: Caller, rng: random.Random, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
         """The answer, if one comes; half of the visitors try again: until there is one, or they were refused a lot."""

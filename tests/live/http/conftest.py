@@ -1,10 +1,9 @@
 """What tests of the API share: a service in this process, and one model that has learned something."""
 
-import time
-
 import pytest
+from tests.patience import wait_until
 
-from .running import PATIENCE, Running, everything
+from .running import Running, everything
 
 ROWS = {"a": [3.0, 1.0], "b": [2.0, 0.0], "c": [1.0, 2.0], "d": [0.0, 0.5]}
 
@@ -22,12 +21,11 @@ def app(tmp_path_factory):
 
 def wait_for_snapshot(app, model, version):
     """Until the learner has kept a version, which it does a moment after it learned it."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if version in [kept["version"] for kept in app.get(f"/v1/models/{model}/snapshots").json()["snapshots"]]:
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"no snapshot of version {version}")
+
+    def versions():
+        return [kept["version"] for kept in app.get(f"/v1/models/{model}/snapshots").json()["snapshots"]]
+
+    wait_until(lambda: version in versions(), lambda: f"version {version} is kept beside {versions()}")
 
 
 @pytest.fixture

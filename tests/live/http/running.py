@@ -6,21 +6,19 @@ with Running(tmp_path / "log.db") as app:
 
 import asyncio
 import threading
-import time
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import msgspec
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.live.http import create_app
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
 
-PATIENCE = 120.0
-"""Seconds until something that must happen has failed to: a first page compiles."""
 MSGPACK = "application/msgpack"
 
 
@@ -119,8 +117,5 @@ def everything(app: Running) -> Any:
 
 def settle(app: Running) -> None:
     """Wait until the learner has written down what it learned before, which it does a moment after."""
-    deadline = time.monotonic() + PATIENCE
     learner = app.service.learner
-    while learner._changed & set(learner.folds()):
-        assert time.monotonic() < deadline, "the learner does not come to rest"
-        time.sleep(0.02)
+    wait_until(lambda: not learner._changed & set(learner.folds()), "the learner comes to rest")

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 import uvicorn
 from packaging.specifiers import SpecifierSet
+from tests.patience import PATIENCE, wait_until
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.http import connections
 from rankloop.live.http.connections import HEAD_BYTES, Connection
 
 pytestmark = pytest.mark.xdist_group("live-http-access")
-
-PATIENCE = 60.0
 
 
 async def application(scope, receive, send):
@@ -156,8 +155,7 @@ def test_one_connection_too_many_is_told_so(port, monkeypatch):
     assert (status, headers["retry-after"], json.loads(body)["error"]["code"]) == (503, "1", "busy")
     for connection in held:
         connection.close()
-    while talk(port, CLOSE, b"\r\n")[0] != 200:
-        pass  # until it has noticed that they are gone
+    wait_until(lambda: talk(port, CLOSE, b"\r\n")[0] == 200, "it notices that the others are gone")
 
 
 def test_who_says_nothing_is_not_kept_forever(monkeypatch):

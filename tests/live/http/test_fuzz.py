@@ -53,7 +53,7 @@ GOOD, BAD = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NE
 OPERATIONS = [(route.method, route.path, GOOD) for route in ENDPOINTS]
 OPERATIONS += [(method, path, BAD) for method, path, _ in OPERATIONS if takes_something(method, path)]
 bounded = settings(
-    max_examples=EXAMPLES, deadline=None, database=None, derandomize=False, phases=[Phase.generate],
+    max_examples=EXAMPLES, database=None, derandomize=False, phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ def models(draw):
 
 
 @seed(3)
-@settings(bounded, max_examples=120)
+@settings(bounded, max_examples=50)
 @given(model=models(), rows=st.lists(st.lists(numbers, min_size=2, max_size=2), min_size=1, max_size=4))
 def test_a_model_of_any_settings_is_refused_or_works_and_stays_finite(app, model, rows):
     made = app.post("/v1/models", json={"name": "odd", "features": 2, "seed": 1} | model)

@@ -8,6 +8,7 @@ import time
 import psycopg
 import pytest
 from postgres_server import PASSWORD, PostgresServer
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.live.errors import StoreError
 from rankloop.live.log import Show, Writer, settle
@@ -205,25 +206,25 @@ def test_nothing_acknowledged_is_lost_when_the_server_crashes_under_load(store, 
             number += 20
             for future in batch:
                 try:
-                    acknowledged.append(future.result(30))
+                    acknowledged.append(future.result(PATIENCE))
                 except StoreError as error:
                     refused.append(str(error))
             if refused:
                 time.sleep(0.01)
 
+    def wait_for_more():
+        enough = len(acknowledged) + 100
+        wait_until(lambda: len(acknowledged) >= enough, lambda: f"{len(acknowledged)} of {enough} acknowledged")
+
     thread = threading.Thread(target=send)
     thread.start()
     for _ in range(3):
-        before = len(acknowledged)
-        while len(acknowledged) < before + 100:
-            time.sleep(0.005)
+        wait_for_more()
         stopped.kill()
         stopped.start()
-    before = len(acknowledged)
-    while len(acknowledged) < before + 100:
-        time.sleep(0.005)
+    wait_for_more()
     done.set()
-    thread.join()
+    thread.join(PATIENCE)
     writer.stop()
     there = [event.offset for event in store.events(0, 1_000_000)]
     assert there == list(range(1, len(there) + 1))

@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.live.log import Show, Writer, settle
 from rankloop.live.stores import open_store
+
+pytestmark = pytest.mark.process
 
 COUNT = 150
 
@@ -22,7 +24,7 @@ writer = Writer(store)
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(count):
-    print(writer.append(Show(model, number, 0, b"", bytes(3000), 3, 0, 0.0)).result(30), flush=True)
+    print(writer.append(Show(model, number, 0, b"", bytes(3000), 3, 0, 0.0)).result(600), flush=True)
 writer.stop()
 store.close()
 """
@@ -83,7 +85,7 @@ def test_two_threads_with_a_store_each_share_one_order(address):
     def write(place):
         writer = Writer(stores[place])
         futures = [writer.append(show) for show in shows(place, range(COUNT))]
-        given[place] = [future.result(30) for future in futures]
+        given[place] = [future.result(PATIENCE) for future in futures]
         writer.stop()
 
     threads = [threading.Thread(target=write, args=[place]) for place in (0, 1)]
@@ -140,11 +142,7 @@ def test_a_lease_ends_with_its_process(store, address, start):
     assert second.stdout.readline() == "refused\n", second.stderr.read()
     holder.kill()
     holder.wait()
-    until = time.monotonic() + 10
-    lease = None
-    while lease is None and time.monotonic() < until:
-        lease = store.lease("model-1")
-    assert lease is not None
+    lease = wait_until(lambda: store.lease("model-1"), "the lease of a process that was killed is free")
     assert lease.alive()
 
 
@@ -154,4 +152,4 @@ def test_processes_that_open_a_new_store_at_the_same_time_do_not_collide(address
         assert process.stdout.readline() == "ready\n", process.stderr.read()
     for process in processes:
         go(process)
-    assert [process.communicate(timeout=30) for process in processes] == [("0\n", "")] * 4
+    assert [process.communicate(timeout=PATIENCE) for process in processes] == [("0\n", "")] * 4

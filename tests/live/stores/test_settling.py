@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
@@ -47,7 +48,7 @@ def writer(store):
 
 def test_what_was_acknowledged_is_there_after_reopening(store, address, writer):
     futures = [writer.append(show(number, body=bytes(60_000))) for number in range(700)]
-    offsets = [future.result(30) for future in futures]
+    offsets = [future.result(PATIENCE) for future in futures]
     assert offsets == list(range(1, 701))
     again = open_store(address)
     assert again.last_offset() == 700
@@ -130,10 +131,10 @@ def test_what_people_decide_has_a_place_too(store):
 
 
 def test_a_batch_that_fails_is_not_acknowledged_and_the_next_one_is(store, writer):
-    assert writer.append(show(0)).result(10) == 1
+    assert writer.append(show(0)).result(PATIENCE) == 1
     with pytest.raises(StoreError):
-        writer.append(show(0)).result(10)  # the same impression, opened a second time
-    assert writer.append(show(1)).result(10) == 2
+        writer.append(show(0)).result(PATIENCE)  # the same impression, opened a second time
+    assert writer.append(show(1)).result(PATIENCE) == 2
     assert store.last_offset() == 2
 
 
@@ -198,7 +199,7 @@ class Literal:
         return self.place(Kind.CLOSED)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(ENTRY, max_size=12), max_size=5))
 def test_every_sequence_of_shows_clicks_and_closes_means_what_a_literal_reading_says(store, batches):
     with store.transaction() as transaction:

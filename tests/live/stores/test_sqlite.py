@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
+from tests.skipping import skip_here
 
 from rankloop.live.errors import StoreError
 from rankloop.live.log import Show, Writer, settle
@@ -61,20 +63,20 @@ def assert_sound(path):
 def test_a_full_file_refuses_what_does_not_fit_and_goes_on_when_there_is_room(path, serving):
     store = open_store(path, serving=serving)
     writer = Writer(store)
-    assert writer.append(shows([0])[0]).result(10) == 1
+    assert writer.append(shows([0])[0]).result(PATIENCE) == 1
     pages = store._write.execute("PRAGMA page_count").fetchone()[0]
     store._write.execute(f"PRAGMA max_page_count = {pages + 20}")
     acknowledged, told = [1], ""
     for show in shows(range(1, 10)):
         try:
-            acknowledged.append(writer.append(show).result(10))
+            acknowledged.append(writer.append(show).result(PATIENCE))
         except StoreError as error:
             told = str(error)
     assert "make room, and it goes on by itself" in told
     assert 1 < len(acknowledged) < 10
     assert [event.offset for event in store.events(0, 99)] == acknowledged
     store._write.execute("PRAGMA max_page_count = 1000000")
-    assert writer.append(shows([99])[0]).result(10) == len(acknowledged) + 1
+    assert writer.append(shows([99])[0]).result(PATIENCE) == len(acknowledged) + 1
     writer.stop()
     store.close()
     assert_sound(path)
@@ -91,7 +93,7 @@ writer = Writer(store)
 def send(numbers):
     for number in numbers:
         try:
-            writer.append(Show(1, number, 0, b"", bytes(60_000), 3, 0, 0.0)).result(10)
+            writer.append(Show(1, number, 0, b"", bytes(60_000), 3, 0, 0.0)).result(600)
             print("written", flush=True)
         except StoreError as error:
             print("refused", error, flush=True)
@@ -107,9 +109,10 @@ store.close()
 """
 
 
+@pytest.mark.process
 def test_a_limit_on_the_size_of_files_is_survived(path):
     if resource.getrlimit(resource.RLIMIT_FSIZE)[1] != resource.RLIM_INFINITY:
-        pytest.skip("the size of files is limited here for good")
+        skip_here("the size of files is limited here for good")
     done = subprocess.run([sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     before, after = done.stdout.split("room\n")
@@ -156,6 +159,7 @@ def outside():
     shutil.rmtree(folder)
 
 
+@pytest.mark.process
 def test_a_read_only_file_is_named_and_written_to_once_it_may_be(outside):
     path = outside / "log.db"
     store = open_store(path)
@@ -169,7 +173,7 @@ def test_a_read_only_file_is_named_and_written_to_once_it_may_be(outside):
     told = process.stdout.readline()
     path.chmod(0o666)
     outside.chmod(0o777)
-    rest, _ = process.communicate("go\ngo\n", timeout=30)
+    rest, _ = process.communicate("go\ngo\n", timeout=PATIENCE)
     assert "permission" in told
     assert str(path) in told
     assert rest == "[2]\n"

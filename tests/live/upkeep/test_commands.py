@@ -6,6 +6,7 @@ import httpx
 import pytest
 from postgres_server import PASSWORD
 from serving import Serving
+from tests.patience import PATIENCE
 
 from rankloop.cli import main
 from rankloop.live.stores import open_store
@@ -145,9 +146,10 @@ def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monk
     assert all("at least 100 needed" in reason for reason in reasons)
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_upkeep_beside_a_service_that_is_learning(rankloop, tmp_path):
-    with Serving(tmp_path) as service, httpx.Client(base_url=service.url, timeout=30) as client:
+    with Serving(tmp_path) as service, httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
         made = client.post("/v1/models", json={"name": "shop", "features": 2, "page_size": 2, "seed": 1})
         assert made.status_code == 201
 

@@ -5,6 +5,7 @@ import threading
 import msgspec
 import numpy as np
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
@@ -228,7 +229,7 @@ def test_a_service_that_is_learning_takes_a_refold_over(log, store, address):
         learner.wake()
         done = refold(address, "shop", log.at)
         learner.wake()
-        assert published.wait(30)
+        assert published.wait(PATIENCE)
     finally:
         learner.stop()
         serving.close()
@@ -367,7 +368,7 @@ def test_compacting_beside_a_writer_loses_nothing_that_is_needed(log, address):
         deleted = 0
         for _ in range(4):
             shown.clear()
-            assert shown.wait(30)
+            assert shown.wait(PATIENCE)
             deleted += compact(address, 0, log.at + 1_000_000).events
             assert problems(address) == []
     finally:

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.errors import DataError, SettingsError
 from rankloop.live.errors import StoreError
@@ -158,7 +159,7 @@ def busy(log):
     stop, shown = threading.Event(), threading.Event()
     thread = threading.Thread(target=writing, args=(log, stop, shown))
     thread.start()
-    assert shown.wait(30)
+    assert shown.wait(PATIENCE)
     yield shown
     stop.set()
     thread.join()
@@ -176,7 +177,7 @@ def test_a_copy_made_beside_a_writer_is_one_consistent_moment(log, address, busy
         assert found.last_offset >= last
         last = found.last_offset
         busy.clear()
-        assert busy.wait(30)  # the writer went on
+        assert busy.wait(PATIENCE)  # the writer went on
     assert last > 0
 
 

@@ -1,6 +1,7 @@
 """Somebody who looks, and a service with a past to look at."""
 
 import pytest
+from tests.patience import BROWSER_PATIENCE
 
 from .running import make_past, running, shop
 
@@ -12,7 +13,7 @@ def visit(chromium):
 
     def visit(address, **settings):
         context = chromium.new_context(**{"viewport": {"width": 1200, "height": 900}, "locale": "en-GB"} | settings)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(BROWSER_PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.asked, page.complaints, page.dialogs = [], [], []

@@ -8,6 +8,7 @@ import httpx
 import msgspec
 import numpy as np
 import uvicorn
+from tests.patience import PATIENCE
 
 from rankloop.live.events import Kind, decode, encode
 from rankloop.live.fold import Fold
@@ -48,18 +49,18 @@ class Running:
 
         self.server.startup = startup
         self._thread.start()
-        assert ready.wait(60), "the service did not start"
+        assert ready.wait(PATIENCE), "the service did not start"
         self.port = self.server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         return self
 
     def __exit__(self, *_):
         self.server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(PATIENCE)
 
     def run(self, work):
         """Let the service's event loop do something."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
 
 
 @contextmanager
@@ -87,7 +88,7 @@ def rank(service, query="red shoes", ids="abcdefgh", client=None, model="shop"):
     """Ask for a page, as a customer's search does."""
     candidates = [{"id": id, "features": [1 - place / 10, 0.5, 0.5, 0.5]} for place, id in enumerate(ids)]
     body = {"query": query, "candidates": candidates} | ({"client": client} if client else {})
-    answer = httpx.post(f"{service.url}/v1/models/{model}/rank", json=body, timeout=60)
+    answer = httpx.post(f"{service.url}/v1/models/{model}/rank", json=body, timeout=PATIENCE)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -95,7 +96,7 @@ def rank(service, query="red shoes", ids="abcdefgh", client=None, model="shop"):
 def click(service, page, clicks, *, close=True):
     """Report clicks on a page."""
     body = {"impression": page["impression"], "clicks": clicks, "close": close}
-    assert httpx.post(f"{service.url}/v1/clicks", json=body, timeout=60).status_code == 200
+    assert httpx.post(f"{service.url}/v1/clicks", json=body, timeout=PATIENCE).status_code == 200
 
 
 def make_model(store, settings, at=None):

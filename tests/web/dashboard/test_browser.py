@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.live.keys import create_key
 from rankloop.live.settings import Zeros
@@ -41,7 +42,7 @@ def drawn(page):
 
 
 def mode(service):
-    return httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["mode"]
+    return httpx.get(f"{service.url}/v1/models/shop", timeout=PATIENCE).json()["mode"]
 
 
 def polled(page, times=2):
@@ -139,7 +140,7 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     assert mode(service) == "paused"
     expect(page.locator(FACT.format("model state"))).to_have_text("paused")
 
-    before = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
+    before = httpx.get(f"{service.url}/v1/models/shop", timeout=PATIENCE).json()["weights"]
     press_until(page, "[id^=back-]")
     page.keyboard.press("Enter")
     page.wait_for_url("**/act/roll-back**")
@@ -148,8 +149,8 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     press_until(page, "#confirm")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("The model has been rolled back.")
-    kept = httpx.get(f"{service.url}/v1/models/shop/snapshots/{version}", timeout=60).json()["weights"]
-    after = httpx.get(f"{service.url}/v1/models/shop", timeout=60).json()["weights"]
+    kept = httpx.get(f"{service.url}/v1/models/shop/snapshots/{version}", timeout=PATIENCE).json()["weights"]
+    after = httpx.get(f"{service.url}/v1/models/shop", timeout=PATIENCE).json()["weights"]
     assert after == kept
     assert after != before
 
@@ -249,7 +250,9 @@ def test_an_empty_service_says_how_to_begin_and_then_shows_the_first_model(tmp_p
         page = visit(service.url)
         expect(page.locator("#walk")).to_contain_text(f"curl -s {service.url}/v1/models")
         page.screenshot(path=pictures / "empty.png")
-        httpx.post(f"{service.url}/v1/models", json={"name": "shop", "features": 4}, timeout=60).raise_for_status()
+        httpx.post(
+            f"{service.url}/v1/models", json={"name": "shop", "features": 4}, timeout=PATIENCE
+        ).raise_for_status()
         link = page.get_by_role("link", name="shop")
         expect(link).to_be_visible()
         link.click()

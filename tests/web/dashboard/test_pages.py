@@ -8,6 +8,7 @@ import subprocess
 
 import httpx
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.live.keys import create_key, revoke_key
 from rankloop.web.dashboard.charts import CHARTS
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("dashboard-pages")
 
 @pytest.fixture
 def client(service):
-    with httpx.Client(base_url=service.url, timeout=60) as client:
+    with httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
         yield client
 
 
@@ -151,7 +152,7 @@ def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
         assert service.url in lines
         for code, character in (("&#34;", '"'), ("&#39;", "'"), ("&amp;", "&"), ("&gt;", ">"), ("&lt;", "<")):
             lines = lines.replace(code, character)
-        done = subprocess.run(["bash", "-e", "-c", lines], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-e", "-c", lines], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         assert '"accepted":1' in done.stdout
         service.run(wait_until_learned(service))

@@ -7,6 +7,7 @@ import time
 import pytest
 from benchmarks.live.generator import Load
 from benchmarks.live.scenarios import grow
+from tests.patience import PATIENCE
 
 from rankloop.live.service import Service, now
 from rankloop.live.stores import open_store
@@ -124,7 +125,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_page(logs, monkeypatch):
 
         def hang(*_, **__):
             asked.append(time.monotonic())
-            asyncio.run_coroutine_threadsafe(answered.wait(), loop).result(60)
+            asyncio.run_coroutine_threadsafe(answered.wait(), loop).result(PATIENCE)
             return []
 
         monkeypatch.setattr(service.store, "snapshots", hang)

@@ -5,11 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.patience import BROWSER_PATIENCE, PATIENCE
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
-PATIENCE = 120_000
-"""Milliseconds that anything may take on a busy machine; nothing waits for it to pass."""
 HOSTILE = """<img src=x onerror="document.title='broken'"> "csv" '</script><script>document.title='broken'</script>"""
 
 
@@ -22,7 +21,7 @@ def visit(chromium, demonstration):
         context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(BROWSER_PATIENCE)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("request", lambda request: requests.append(request.url))
@@ -72,7 +71,7 @@ def weights(page):
 
 def wait_until(page, what, least):
     """Until a number on the page is large enough. (The browser's own way to wait would need `unsafe-eval`.)"""
-    deadline = time.monotonic() + PATIENCE / 1000
+    deadline = time.monotonic() + PATIENCE
     while page.evaluate(what) < least:
         assert time.monotonic() < deadline, f"{what} stays at {page.evaluate(what)}; {least} was awaited"
         page.wait_for_timeout(50)

@@ -1,6 +1,5 @@
 """Any text is a query; what comes back is in the engine's order, with features in [0, 1]."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -60,7 +59,7 @@ def test_hostile_queries_are_words_or_nothing(engine, query):
     assert engine.document("json") is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.text(max_size=60) | st.lists(st.sampled_from(["open", "AND", "OR", "NOT", "NEAR", '"', "*", "("])).map(" ".join)
 )
@@ -129,20 +128,6 @@ def test_threads_share_an_engine(engine):
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda query: Engine.search(engine, f"{query} ").ids, queries * 3))
     assert together == alone * 3
-
-
-def test_a_search_takes_milliseconds(engine):
-    queries = [
-        f"{a} {b} {c}" for a in ("read", "get", "return") for b in ("file", "object") for c in ("name", "value", "x")
-    ]
-    engine.search("warm up")
-    seconds = []
-    for query in queries:
-        began = time.perf_counter()
-        engine.search(query)
-        seconds.append(time.perf_counter() - began)
-    # 5 ms on two slow cores; the factor of four is for a machine that does other things.
-    assert np.median(seconds) < 0.02
 
 
 @pytest.mark.parametrize("candidates", [20, 50])

@@ -131,6 +131,7 @@ def test_the_standard_library_has_thousands_of_documents_and_none_is_private(eng
     assert not [document.id for document in documents if " at 0x" in document.signature + document.text]
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_another_process_reads_the_same_documents_and_imports_nothing_that_acts(engine):
     program = """

@@ -6,6 +6,7 @@ from html import unescape
 import httpx
 import numpy as np
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.cli import main
 from rankloop.web.demo.comparison import Belief, Shown
@@ -21,7 +22,7 @@ HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)> csv {{ 777
 @pytest.fixture
 def browser(demonstration):
     """Somebody who keeps cookies, on a demo that starts over."""
-    with httpx.Client(base_url=demonstration.url, timeout=60.0, follow_redirects=True) as client:
+    with httpx.Client(base_url=demonstration.url, timeout=PATIENCE, follow_redirects=True) as client:
         assert act(client, "reset").status_code == 200
         yield client
 

@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.patience import BROWSER_PATIENCE
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
 
 def test_a_demo_that_ends_in_the_middle_of_a_crowd_ends_and_is_shown_as_stopped(chromium, demonstration):
     page = chromium.new_page()
-    page.set_default_timeout(120_000)
+    page.set_default_timeout(BROWSER_PATIENCE)
     page.goto(f"{demonstration.url}/demo?q=csv")
     page.locator("#send").click()
     page.wait_for_selector("#status[data-running='yes']")

@@ -3,13 +3,13 @@
 import re
 import shutil
 import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.patience import COMMAND, end
+
 from rankloop.cli.run import run
 
-COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
 HOSTILE = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 2">{{ 7*7 }} & "q" \\'
 FOLDER = '<b onclick="x">bold & "co"'
 SMALL = """\
@@ -73,5 +73,5 @@ def viewer(root: Path):
         assert found, said + process.stderr.read()
         yield found[0]
     finally:
-        process.terminate()
-        process.communicate(timeout=30)
+        end(process)
+        process.stderr.close()

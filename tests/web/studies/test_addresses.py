@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 import pytest
 from study_viewing import viewer
+from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.xdist_group("studies")
+pytestmark = [pytest.mark.xdist_group("studies"), pytest.mark.process]
 SECRET = "the secret of this machine"
 ADDRESSES = [
     "/..", "/../secret.txt", "/study/..", "/study/../secret.txt", "/study/%2e%2e", "/study/..%2fsecret.txt",
@@ -52,7 +53,7 @@ def test_no_address_leads_out_of_the_studies(exposed):
 
 
 def ask(server, address):
-    connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=60)
+    connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=PATIENCE)
     connection.putrequest("GET", address, skip_host=False)
     connection.endheaders()
     answer = connection.getresponse()

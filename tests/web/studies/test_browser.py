@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from study_viewing import FOLDER, HOSTILE, half_way, viewer
+from tests.patience import BROWSER_PATIENCE
 
 from rankloop.web.studies.folders import address_of
 
@@ -41,7 +42,7 @@ def open_page(chromium, shown):
         )
         windows.append(window)
         page = window.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(BROWSER_PATIENCE)
         page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("dialog", lambda dialog: troubles.append(dialog.message))

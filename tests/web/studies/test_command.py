@@ -56,6 +56,7 @@ def test_a_port_in_use_is_told(rankloop, results):
     assert f"port {port} is in use" in done.stderr
 
 
+@pytest.mark.process
 def test_it_serves_until_told_to_end(results):
     with viewer(results) as address:
         assert "A small study" in httpx.get(f"{address}/").text
