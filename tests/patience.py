@@ -35,6 +35,7 @@ PATIENT = (sys.executable, __file__)
 
 GIVES_UP = {
     "rankloop.live.service": ("PATIENCE", PATIENCE),
+    "rankloop.live.registry": ("PATIENCE", PATIENCE),
     "rankloop.live.stores.sqlite": ("WAIT_MS", int(1000 * PATIENCE)),
     "rankloop.logs.refolding": ("PATIENCE", PATIENCE),
     "rankloop.cli.simulate_traffic": ("TIMEOUT", PATIENCE),
@@ -42,6 +43,7 @@ GIVES_UP = {
     "rankloop.web.demo.serving": ("PATIENCE", PATIENCE),
 }
 """Where the product says how long it waits."""
+A_SERVICE = ("rankloop.live.service", "rankloop.live.registry", "rankloop.live.stores.sqlite")
 AS_IT_IS: dict[str, float] = {}
 """What it said before it was made patient."""
 
@@ -85,7 +87,7 @@ def end(process: "subprocess.Popen[Any]") -> int:
 
 
 if __name__ == "__main__":
-    be_patient("rankloop.live.service", "rankloop.live.stores.sqlite", "rankloop.web.dashboard.reading")
+    be_patient(*A_SERVICE, "rankloop.web.dashboard.reading")
     if sys.argv[1:2] == ["demo"]:
         be_patient("rankloop.web.demo.serving")
     from rankloop.cli import main

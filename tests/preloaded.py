@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.patience import PATIENCE, be_patient
+from tests.patience import A_SERVICE, PATIENCE, be_patient
 
 MODULES = [
     "rankloop.cli",
@@ -110,7 +110,7 @@ def _command(
     if processors := more.get("processors"):
         os.cpu_count = lambda: processors
     if more.get("patient"):
-        be_patient("rankloop.live.service", "rankloop.live.stores.sqlite", "rankloop.web.dashboard.reading")
+        be_patient(*A_SERVICE, "rankloop.web.dashboard.reading")
     sys.argv = ["rankloop", *words]
     from rankloop.cli import main
 

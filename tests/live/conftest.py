@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.patience import be_patient
+from tests.patience import A_SERVICE, be_patient
 
 from rankloop.live.stores import open_store
 
@@ -14,8 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 STORES = ["sqlite", "postgres"]
 
 # A service in this process gives up on its store no sooner than the tests do, except in tests about giving up.
-be_patient("rankloop.live.service", "rankloop.live.stores.sqlite", "rankloop.logs.refolding")
-be_patient("rankloop.cli.simulate_traffic")
+be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.simulate_traffic")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,8 @@ from rankloop.live.stores.contract import Store, StoredModel
 
 BLOCK = 10_000
 """Impression numbers are taken from the store in blocks, so that ranking need not ask for each."""
+PATIENCE = 30.0
+"""Seconds that a caller who wants to see what was learned waits for it."""
 
 
 class LiveModel:
@@ -74,10 +76,10 @@ class LiveModel:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((offset, future))
         try:
-            await asyncio.wait_for(future, 30.0)
+            await asyncio.wait_for(future, PATIENCE)
         except TimeoutError:
             raise RequestError(
-                "learner_behind", "the impression is closed and safe, but was not learned from within 30 s"
+                "learner_behind", f"the impression is closed and safe, but was not learned from within {PATIENCE:g} s"
             ) from None
 
     def publish(self, view: View) -> None:
