@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rankloop.live.http.answers import Error
-from rankloop.live.http.calls import JSON, MSGPACK
+from rankloop.live.http.calls import HEADERS, JSON, MSGPACK
 from rankloop.live.http.declaration import Endpoint, Parameter, Reply
 from rankloop.live.http.statuses import STATUSES
 from rankloop.live.requests import Limits
@@ -18,12 +18,6 @@ Schema = dict[str, Any]
 
 REFERENCE = "#/components/schemas/{name}"
 
-AGAIN: Schema = {"retry-after": {"schema": {"type": "integer"}, "required": True}}
-HEADERS: dict[int, Schema] = {
-    401: {"www-authenticate": {"schema": {"type": "string"}, "required": True}},
-    429: AGAIN,
-    503: AGAIN,
-}
 REFUSALS = {
     400: "The body or an impression id cannot be read.",
     401: "No valid API key.",
@@ -140,14 +134,25 @@ def _responses(endpoint: Endpoint) -> Schema:
     for status in sorted(by_status.keys() | refusals(endpoint)):
         replies = by_status[status]
         types = [reply.type for reply in replies]
-        if status in REFUSALS:
-            # Errors are always JSON; everything else comes in the format of the request.
-            responses[str(status)] = {"description": REFUSALS[status], "content": _content([*types, Error], JSON)}
-            responses[str(status)] |= {"headers": HEADERS[status]} if status in HEADERS else {}
-        else:
+        if status not in REFUSALS:
             media = replies[0].media or (JSON, MSGPACK)
             responses[str(status)] = {"description": replies[0].description, "content": _content(types, *media)}
+            continue
+        # Errors are always JSON; everything else comes in the format of the request.
+        refusal: Schema = {"description": REFUSALS[status], "content": _content([*types, Error], JSON)}
+        if headers := _headers(status):
+            refusal["headers"] = headers
+        responses[str(status)] = refusal
     return responses
+
+
+def _headers(status: int) -> Schema:
+    """What comes with an error, but for what concerns the connection alone."""
+    return {
+        name.decode(): {"schema": {"type": "integer" if value.isdigit() else "string"}, "required": True}
+        for name, value in HEADERS.get(status, ())
+        if name != b"connection"
+    }
 
 
 def _content(types: list[Any], *media: str) -> Schema:
