@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.live.errors import StoreError
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
 from rankloop.live.fold import FATES, Fold, summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
@@ -342,3 +343,31 @@ def test_a_closing_of_something_else_is_missing():
     diary.show(candidates(4))
     closing = Event(2, 1, Kind.CLOSED, 0, 0, b"", encode(Closing(1, [0.0] * 4, "asked")))
     assert diary.fold.apply(closing, Event(1, 1, Kind.CLICKED, 0, 0, b"", b"")) == "missing"
+
+
+def numbered(state, number):
+    return msgspec.msgpack.encode(msgspec.msgpack.decode(state) | {"format": number})
+
+
+def test_a_kept_state_has_a_format_and_one_from_before_there_were_any_is_readable():
+    fold = lively(ROLTR()).fold
+    kept = msgspec.msgpack.decode(fold.state())
+    assert kept.pop("format") == 1
+    before = msgspec.msgpack.encode(kept)
+    assert Fold.restored(fold.settings, before, fold.offset).state() == fold.state()
+    assert fold.is_kept_as(before)
+    assert fold.is_kept_as(fold.state())
+
+
+def test_a_kept_state_of_a_format_nobody_knows_is_refused_with_a_sentence():
+    fold = lively(ROLTR()).fold
+    newer = numbered(fold.state(), 2)
+    assert not fold.is_kept_as(newer)
+    back = Event(fold.offset + 1, 1, Kind.ROLLED_BACK, 0, 0, 0, b"", encode(Restored(1, newer)))
+    for read in (
+        lambda: Fold.restored(fold.settings, newer, fold.offset),
+        lambda: summary_of(newer),
+        lambda: fold.apply(back),
+    ):
+        with pytest.raises(StoreError, match="format 2, and this rankloop reads format 1"):
+            read()

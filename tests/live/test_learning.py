@@ -19,6 +19,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import KEPT, SPACING, Learner, closed_impression, load, settings_of, superfluous
 from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking
+from rankloop.live.serving import serve
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.contract import Snapshot
@@ -344,3 +345,14 @@ def test_the_learner_thins_out_what_it_keeps(store):
     at_work._thin(number)
     assert [snapshot.version for snapshot in store.snapshots(number)] == versions
     at_work._end()
+
+
+def test_a_log_with_a_state_of_a_format_nobody_knows_is_not_served(store, path):
+    settings = model()
+    newer = msgspec.msgpack.encode(msgspec.msgpack.decode(Fold(settings).state()) | {"format": 2})
+    number = make_model(store, settings)
+    with store.transaction() as transaction:
+        transaction.save_snapshot(Snapshot(number, 1, 2, 0, newer), expects=1)
+    store.close()
+    with pytest.raises(StoreError, match="format 2, and this rankloop reads format 1"):
+        serve(path, port=0)
