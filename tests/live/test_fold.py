@@ -363,7 +363,7 @@ def test_a_kept_state_of_a_format_nobody_knows_is_refused_with_a_sentence():
     fold = lively(ROLTR()).fold
     newer = numbered(fold.state(), 2)
     assert not fold.is_kept_as(newer)
-    back = Event(fold.offset + 1, 1, Kind.ROLLED_BACK, 0, 0, 0, b"", encode(Restored(1, newer)))
+    back = Event(fold.offset + 1, 1, Kind.ROLLED_BACK, 0, 0, b"", encode(Restored(1, newer)))
     for read in (
         lambda: Fold.restored(fold.settings, newer, fold.offset),
         lambda: summary_of(newer),

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
+from rankloop.live.errors import StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
 from rankloop.online import OnlineRanker, Page
 
+FORMAT = 1
+"""Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
 FATES = ("learned", "control", "fallback", "capped", "paused", "void", "pinned", "diverged", "missing")
 """What can become of a closed impression: learned from, or why not."""
 
@@ -52,7 +55,7 @@ def summary_of(state: bytes) -> Summary:
     >>> summary_of(shop.state()).weights
     array([0.5, 0. ])
     """
-    then = msgspec.msgpack.decode(state)
+    then = _decoded(state)
     weights = np.frombuffer(then["arrays"]["ranker.weights"], np.float64)
     return Summary(then["version"], then["mode"], weights, Counter(then["fates"]), then["clicks"], then["explored"])
 
@@ -223,31 +226,35 @@ class Fold:
 
     def _roll_back(self, restored: Restored) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted."""
-        then = msgspec.msgpack.decode(restored.state)
+        then = _decoded(restored.state)
         self._restore_arrays(then)
         self.scaler.restore(then["scaling"])
         self.version += 1
 
     def state(self) -> bytes:
         """Everything that the future depends on, as bytes."""
-        arrays = {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()}
-        return msgspec.msgpack.encode(
-            {
-                "arrays": arrays,
-                "scaling": self.scaler.state(),
-                "mode": self.mode,
-                "version": self.version,
-                "fates": dict(self.fates),
-                "clicks": self.clicks,
-                "moved": self.moved,
-                "explored": self.explored,
-                "recent": self._recent.tobytes(),
-            }
-        )
+        return msgspec.msgpack.encode(self._content() | {"format": FORMAT})
+
+    def is_kept_as(self, state: bytes) -> bool:
+        """Whether kept bytes are this very state; before there were formats, they had no number."""
+        return state in (self.state(), msgspec.msgpack.encode(self._content()))
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "arrays": {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()},
+            "scaling": self.scaler.state(),
+            "mode": self.mode,
+            "version": self.version,
+            "fates": dict(self.fates),
+            "clicks": self.clicks,
+            "moved": self.moved,
+            "explored": self.explored,
+            "recent": self._recent.tobytes(),
+        }
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
-        then = msgspec.msgpack.decode(state)
+        then = _decoded(state)
         self._restore_arrays(then)
         self.scaler.restore(then["scaling"])
         self.mode, self.version, self.offset = then["mode"], then["version"], offset
@@ -264,6 +271,17 @@ class Fold:
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
         return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode)
+
+
+def _decoded(state: bytes) -> dict[str, Any]:
+    """What a kept state holds; one without a number is of format 1."""
+    then: dict[str, Any] = msgspec.msgpack.decode(state)
+    if (number := then.get("format", 1)) != FORMAT:
+        raise StoreError(
+            f"a model's kept state has format {number}, and this rankloop reads format {FORMAT}; "
+            f"use the version of rankloop that wrote it"
+        )
+    return then
 
 
 def _key(client: bytes) -> int:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import uvicorn
 
-from rankloop.errors import SettingsError
+from rankloop.errors import RankloopError, SettingsError
+from rankloop.live.fold import summary_of
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
 from rankloop.live.http.connections import Connection
@@ -51,8 +52,11 @@ def serve(
             f"rankloop keys create NAME --scope rank --scope click --scope admin --store {place}"
         )
     try:
+        for model in store.models():
+            if kept := store.newest_snapshot(model.id):
+                summary_of(kept.state)  # one that cannot be read is refused before anybody waits for a page
         listening = listen(host, port)
-    except SettingsError:
+    except RankloopError:
         store.close()
         raise
     app = create_app(Service(store, limits=limits, learn=learn), keys)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from rankloop.errors import RankloopError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
@@ -134,7 +135,7 @@ class _Check:
     def _apply(self, fold: Fold, event: Event) -> None:
         try:
             fate = fold.apply(event, closed_impression(self._store, event))
-        except (ValueError, KeyError, msgspec.DecodeError) as error:
+        except (RankloopError, ValueError, KeyError, msgspec.DecodeError) as error:
             self.problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")
             self._fold = None
             return
@@ -155,7 +156,7 @@ class _Check:
                 continue
             if self._fold is None:
                 self._go_on_from(snapshot)
-            elif self._fold.state() == snapshot.state and self._fold.version == snapshot.version:
+            elif self._fold.is_kept_as(snapshot.state) and self._fold.version == snapshot.version:
                 self._checked += 1
             else:
                 self._checked += 1
@@ -178,7 +179,7 @@ class _Check:
     def _restored(self, snapshot: Snapshot) -> Fold | None:
         try:
             return Fold.restored(self._settings, snapshot.state, snapshot.offset)
-        except (ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
+        except (RankloopError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
             self.problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
             return None
 
