@@ -114,15 +114,15 @@ def differences(
     shapes: Mapping[str, Mapping[str, tuple[int, int]]],
 ) -> list[str]:
     """What differs from the published description, a sentence each; shapes by fold and split."""
-    found = []
+    differing = []
     if features not in published.features:
         expected = " or ".join(map(str, published.features))
-        found.append(f"{features} features; published: {expected}.")
+        differing.append(f"{features} features; published: {expected}.")
     if highest_grade != published.highest_grade:
-        found.append(f"grades go up to {highest_grade}; published: {published.highest_grade}.")
+        differing.append(f"grades go up to {highest_grade}; published: {published.highest_grade}.")
     folds = 0 if WHOLE in shapes else len(shapes)
     if folds != (published.folds or 0):
-        found.append(f"{folds or 'no'} folds; published: {published.folds or 'none'}.")
+        differing.append(f"{folds or 'no'} folds; published: {published.folds or 'none'}.")
     for fold, splits in shapes.items():
         counted = {**splits, "all": tuple(map(sum, zip(*splits.values(), strict=True)))}
         for part, expected_shape in published.shapes.items():
@@ -132,5 +132,5 @@ def differences(
                 if got != expected_count:
                     where = " ".join(name for name in (fold, part) if name not in (WHOLE, "all"))
                     where = f"{where}: " if where else ""
-                    found.append(f"{where}{got:,} {what}; published: {expected_count:,}.")
-    return found
+                    differing.append(f"{where}{got:,} {what}; published: {expected_count:,}.")
+    return differing

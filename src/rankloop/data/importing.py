@@ -228,13 +228,13 @@ def _pick(block: Block, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Bl
 
 
 def _not_empty(writers: dict[str, _Growing], source: Path) -> dict[str, _Growing]:
-    found = {split: writer for split, writer in writers.items() if writer.writer is not None}
-    if "test" not in found:
+    filled = {split: writer for split, writer in writers.items() if writer.writer is not None}
+    if "test" not in filled:
         raise DataError(
             f"{source}: one query cannot be split into train and test. Give a file with two "
             f"queries or more, or a folder with train.txt and test.txt."
         )
-    return found
+    return filled
 
 
 def _summary(writer: SplitWriter) -> SplitSummary:

@@ -67,25 +67,25 @@ def find_layout(path: Path, prefix: str | None = None) -> Layout:
 
 
 def _splits(folder: Path, prefix: str | None) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     names = sorted(child.name for child in folder.iterdir() if child.is_file())
     for name in names:
         match = _FILE.fullmatch(name)
         if match is None or (prefix is not None and match["prefix"] != prefix):
             continue
         split = _SPLIT_OF[match["word"].lower()]
-        if split in found:
+        if split in files:
             raise DataError(
-                f"{folder} has two {split} files, {found[split].name} and {name}. Keep one of "
+                f"{folder} has two {split} files, {files[split].name} and {name}. Keep one of "
                 f"them, or import under the collection's id (for example yahoo-set1)."
             )
-        found[split] = folder / name
+        files[split] = folder / name
     for split in ("train", "test"):
-        if split not in found:
+        if split not in files:
             there = ", ".join(names[:6]) + (", …" if len(names) > 6 else "") or "no files"
             wanted = f"{prefix}.{split}.txt" if prefix else f"{split}.txt"
             raise DataError(
                 f"{folder}: the {split} file is missing; got {there}. Put it there as {wanted} "
                 f"(or .gz), or give a folder with Fold1, Fold2, …"
             )
-    return {split: found[split] for split in ("train", "vali", "test") if split in found}
+    return {split: files[split] for split in ("train", "vali", "test") if split in files}

@@ -108,15 +108,15 @@ def remove(name_or_path: str | os.PathLike[str]) -> list[Listed]:
     """Remove from the store all that has this name, or came from this path; what it was."""
     name = _text(name_or_path)
     path = str(Path(name).expanduser().absolute())
-    found = [
+    matching = [
         entry
         for entry in entries()
         if (entry.meta.name == name and entry.kind != PATHS) or (entry.meta.source == path and entry.kind == PATHS)
     ]
-    if not found:
+    if not matching:
         raise DataError(f"Nothing is stored as {name!r}. {_near(name)}")
-    removed = [line(entry) for entry in found]
-    for entry in found:
+    removed = [line(entry) for entry in matching]
+    for entry in matching:
         discard(entry)
     return removed
 

@@ -29,12 +29,12 @@ def ranker_of_study(folder: Path, **place: Any) -> Ranker:
     """
     rows = _rows(folder / "results.parquet", [*PLACE, *_COLUMNS])
     asked = {name: value for name, value in place.items() if value is not None}
-    found = [row for row in rows if all(row[name] == value for name, value in asked.items())]
-    if not found:
+    matching = [row for row in rows if all(row[name] == value for name, value in asked.items())]
+    if not matching:
         raise DataError(f"{folder} has no run with {_described(asked)}; choose from {_choices(rows)}")
-    if len({(row["settings"], tuple(row["weights"])) for row in found}) > 1:
-        raise DataError(f"{folder} has {len(found)} such runs; choose one of {_choices(found)}")
-    return _ranker(found[0])
+    if len({(row["settings"], tuple(row["weights"])) for row in matching}) > 1:
+        raise DataError(f"{folder} has {len(matching)} such runs; choose one of {_choices(matching)}")
+    return _ranker(matching[0])
 
 
 def _ranker(row: dict[str, Any]) -> Ranker:

@@ -49,8 +49,8 @@ class Coverage:
         return [name for index, names in asked.items() for name in names if name not in self._axis(grid, index)]
 
     def _axis(self, grid: str, index: int) -> list[str]:
-        found = (place for place in self.wanted if place[0] == grid and place in self._finished)
-        return list(dict.fromkeys(place[index] for place in found))
+        places = (place for place in self.wanted if place[0] == grid and place in self._finished)
+        return list(dict.fromkeys(place[index] for place in places))
 
     def learner(self, grid: str, label: str) -> str:
         """The method behind a label."""

@@ -103,9 +103,9 @@ def size_of(picture: bytes) -> tuple[int, int]:
     if picture[12:16] == b"IHDR" and len(picture) >= 24:
         width, height = struct.unpack(">II", picture[16:24])
         return width, height
-    found = re.search(rb'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"', picture[:4_000])
+    box = re.search(rb'<svg[^>]*?viewBox="0 0 ([\d.]+) ([\d.]+)"', picture[:4_000])
     # A point is 4/3 pixels.
-    return (round(float(found[1]) * 4 / 3), round(float(found[2]) * 4 / 3)) if found else _UNKNOWN_SIZE
+    return (round(float(box[1]) * 4 / 3), round(float(box[2]) * 4 / 3)) if box else _UNKNOWN_SIZE
 
 
 def _image(path: Path) -> Image:

@@ -137,7 +137,7 @@ def significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> l
     reference = next((label for label, learner in by_learner.items() if learner == "PDGD"), None)
     if reference is None:
         return []
-    found = []
+    tests = []
     for collection in coverage.collections(grid):
         for user in coverage.users(grid):
             others = coverage.runs(grid, collection, user, reference)
@@ -145,8 +145,8 @@ def significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> l
                 runs = coverage.runs(grid, collection, user, label)
                 if runs and others:
                     test, pairs = _test(runs, others, field)
-                    found.append(Significance(collection, user, label, reference, test, pairs))
-    return found
+                    tests.append(Significance(collection, user, label, reference, test, pairs))
+    return tests
 
 
 def _test(runs: Sequence[Record], others: Sequence[Record], field: str) -> tuple[Comparison, int]:

@@ -70,22 +70,22 @@ def read(
         normalise: min–max per query and feature (`rankloop.data.normalise`).
         zero_based: the file numbers its features from 0.
     """
-    found = list(blocks(path, features=features, normalise=normalise, zero_based=zero_based))
-    width = found[-1].features.shape[1]
-    rows = np.empty((sum(len(block.grades) for block in found), width), np.float32)
+    parts = list(blocks(path, features=features, normalise=normalise, zero_based=zero_based))
+    width = parts[-1].features.shape[1]
+    rows = np.empty((sum(len(block.grades) for block in parts), width), np.float32)
     offsets, at = [np.zeros(1, np.int64)], 0
-    for i, block in enumerate(found):
+    for i, block in enumerate(parts):
         part = rows[at : at + len(block.grades)]
         part[:, : block.features.shape[1]] = block.features
         part[:, block.features.shape[1] :] = 0.0
         offsets.append(block.offsets[1:] + at)
         at += len(part)
-        found[i] = block._replace(features=rows[:0])  # its memory is free again
+        parts[i] = block._replace(features=rows[:0])  # its memory is free again
     return Split(
         features=rows,
         offsets=np.concatenate(offsets),
-        grades=np.concatenate([block.grades for block in found]),
-        query_ids=np.concatenate([block.query_ids for block in found]),
+        grades=np.concatenate([block.grades for block in parts]),
+        query_ids=np.concatenate([block.query_ids for block in parts]),
     )
 
 

@@ -62,12 +62,12 @@ def parse_search(texts: Sequence[str]) -> dict[str, list[Any]] | None:
 
 def learners_of(learner: Learner, space: dict[str, list[Any]]) -> list[Any]:
     """The learner of every point of the grid; the same point twice is one."""
-    found: list[Any] = []
+    learners: list[Any] = []
     for values in product(*space.values()):
         one = _with(learner, dict(zip(space, values, strict=True)))
-        if one not in found:
-            found.append(one)
-    return found
+        if one not in learners:
+            learners.append(one)
+    return learners
 
 
 def chosen_of(learner: Learner, space: Mapping[str, Any]) -> dict[str, Any]:

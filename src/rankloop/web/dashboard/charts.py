@@ -150,12 +150,12 @@ def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
 
 def click_through(source: Source) -> Plot:
     """Click-through by rank."""
-    found = source.reading.groups
-    ranks = range(1, max((max(by_rank) for by_rank in found.values()), default=0) + 1)
+    groups = source.reading.groups
+    ranks = range(1, max((max(by_rank) for by_rank in groups.values()), default=0) + 1)
     series = []
     for group, label, line in GROUPS:
-        if group in found:
-            estimates = [intervals.share(found[group].get(rank, Sums())) for rank in ranks]
+        if group in groups:
+            estimates = [intervals.share(groups[group].get(rank, Sums())) for rank in ranks]
             series.append(_line(label, [_in_percent(one) for one in estimates], line))
     return Plot(list(ranks), "rank", "click-through", series, unit="%", points=True)
 

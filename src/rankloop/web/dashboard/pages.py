@@ -89,8 +89,8 @@ class _Dashboard:
         return self._page(request, "models.html", oob=False, **values)
 
     def _row(self, model: LiveModel, tallies: list[Any]) -> dict[str, Any]:
-        found = by_group(tallies)
-        learned, control = (pages(found.get(group, {})) for group in (LEARNED, CONTROL))
+        groups = by_group(tallies)
+        learned, control = (pages(groups.get(group, {})) for group in (LEARNED, CONTROL))
         sums = learned.plus(control)
         means = [intervals.mean(group) for group in (learned, control)]
         return {

@@ -43,12 +43,12 @@ class Row(NamedTuple):
 
 def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, Any]:
     """The numbers at the top of a model's page, and the comparison below them."""
-    found, ever = reading.groups, reading.ever
+    groups, ever = reading.groups, reading.ever
     worth = reward_of(model.settings)
     rows = [
         Row(label, pages(ranks).shown, pages(ranks).total, intervals.mean(pages(ranks)), reward(ranks, worth))
         for group, label in ((LEARNED, "Learned order"), (CONTROL, "Control: incoming order"))
-        if (ranks := found.get(group))
+        if (ranks := groups.get(group))
     ]
     gain = intervals.difference(rows[0].per_page, rows[1].per_page) if len(rows) == 2 else None
     earned = intervals.difference(rows[0].reward, rows[1].reward) if len(rows) == 2 else None

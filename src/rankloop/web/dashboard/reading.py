@@ -143,7 +143,7 @@ class Readings:
         chosen = (within + snapshots[len(within) : len(within) + 1])[::-1]
         if len(chosen) > HISTORY:
             chosen = [chosen[place] for place in np.linspace(0, len(chosen) - 1, HISTORY).astype(int)]
-        found = []
+        history = []
         for snapshot in chosen:
             key = model.id, snapshot.version
             if key not in self._weights:
@@ -153,8 +153,8 @@ class Readings:
                 self._weights[key] = summary_of(whole.state).weights
                 if len(self._weights) > 5 * HISTORY:
                     del self._weights[next(iter(self._weights))]
-            found.append((snapshot, self._weights[key]))
-        return found
+            history.append((snapshot, self._weights[key]))
+        return history
 
     def _start(self, model: LiveModel) -> Report | None:
         if model.id not in self._starts:

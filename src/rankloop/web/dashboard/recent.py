@@ -51,12 +51,12 @@ def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) 
     waiting = [(row.shown, "open", np.frombuffer(row.clicks, "<f4")) for row in store.newest_open(model, limit)]
     closings: list[Closing] = [decode(event.kind, event.body) for event in store.newest_closings(model, limit)]
     closed = [(closing.shown, closing.why, np.array(closing.clicks)) for closing in closings]
-    found = []
+    pages = []
     for offset, state, clicks in sorted(waiting + closed, key=lambda page: -page[0])[:limit]:
         event = store.event(offset)
         if event is not None and event.kind == Kind.SHOWN:
-            found.append(as_shown(event, settings, state, clicks))
-    return found
+            pages.append(as_shown(event, settings, state, clicks))
+    return pages
 
 
 def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:

@@ -104,10 +104,10 @@ def by_time(tallies: Iterable[Tally], step: int) -> Times:
         total = added.setdefault((minute - minute % step, group, rank), [0, 0.0, 0.0, 0.0])
         for place, value in enumerate(sums):
             total[place] += value
-    found: dict[int, dict[int, dict[int, Sums]]] = {}
+    times: dict[int, dict[int, dict[int, Sums]]] = {}
     for (minute, group, rank), (shown, *rest) in added.items():
-        found.setdefault(minute, {}).setdefault(group, {})[rank] = Sums(int(shown), *rest)
-    return found
+        times.setdefault(minute, {}).setdefault(group, {})[rank] = Sums(int(shown), *rest)
+    return times
 
 
 def by_group(tallies: Iterable[Tally]) -> Groups:

@@ -142,10 +142,10 @@ class Crowd:
         visitors, visits = self._current(), self.visits
         model, rival = await asyncio.gather(*(self._comparison.belief(name) for name in (MODEL, RIVAL)))
         weights = [model.weights, rival.weights, self._comparison.shadow_weights, engine_order()]
-        found = np.asarray(await asyncio.to_thread(visitors.ndcg, np.stack(weights)))
+        values = np.asarray(await asyncio.to_thread(visitors.ndcg, np.stack(weights)))
         if visitors is not self._visitors or (self.points and visits < self.points[-1].visits):
             return  # the taste changed, or somebody else measured, in between
-        self.points.append(Point(visits, visitors.taste.name, *(float(value) for value in found)))
+        self.points.append(Point(visits, visitors.taste.name, *(float(value) for value in values)))
 
     def _current(self) -> Visitors:
         if self._visitors is None:

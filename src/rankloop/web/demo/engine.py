@@ -132,10 +132,10 @@ class Engine:
                 [row[0] for row in rows],
             )
         )
-        found = [(_DECODER.decode(contents[row]), scores) for row, *scores in rows]
-        features = feature_matrix(query, wanted, found)
+        scored = [(_DECODER.decode(contents[row]), scores) for row, *scores in rows]
+        features = feature_matrix(query, wanted, scored)
         features.setflags(write=False)
-        return Candidates(query, wanted, tuple(document for document, _ in found), features)
+        return Candidates(query, wanted, tuple(document for document, _ in scored), features)
 
     def _matches(self, expressions: list[str], limit: int) -> list[tuple[float, ...]]:
         if not expressions:

@@ -48,14 +48,14 @@ def read_library(folder: Path | None = None, names: Iterable[str] | None = None)
     """
     wanted = sys.stdlib_module_names if names is None else frozenset(names)
     sources, unreadable = _read_sources(library_folder() if folder is None else folder, wanted)
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for entry in _from_sources(sources):
-        found.setdefault(entry.id, entry)
+        documents.setdefault(entry.id, entry)
     for name in sorted(wanted - sources.keys() - LEFT_OUT - _BEHIND):
         module = import_compiled(name) if is_public(name) else None
         for entry in documents_of_module(module) if module else ():
-            found.setdefault(entry.id, entry)
-    return Library([found[id] for id in sorted(found)], unreadable)
+            documents.setdefault(entry.id, entry)
+    return Library([documents[id] for id in sorted(documents)], unreadable)
 
 
 def library_folder() -> Path:
@@ -174,7 +174,7 @@ def _documents(sources: Sources, passed: PassedOn, module: str, farthest: int = 
         if onward is not None and farthest > 0:
             yield from _documents(sources, onward._replace(known_as=passed.known_as), module, farthest - 1)
         return
-    for found in origin.definitions.values():
-        if found.name == passed.name or found.name.startswith(f"{passed.name}."):
-            id = f"{module}.{passed.known_as}{found.name.removeprefix(passed.name)}"
-            yield document(id, found.kind, module, found.signature, found.text, file, found.line)
+    for definition in origin.definitions.values():
+        if definition.name == passed.name or definition.name.startswith(f"{passed.name}."):
+            id = f"{module}.{passed.known_as}{definition.name.removeprefix(passed.name)}"
+            yield document(id, definition.kind, module, definition.signature, definition.text, file, definition.line)

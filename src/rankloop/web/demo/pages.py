@@ -134,13 +134,13 @@ class Demo:
 
     async def _document(self, request: Request) -> Response:
         id = request.path_params["id"]
-        found = await asyncio.to_thread(self._engine.document, id)
-        if found is None:
+        document = await asyncio.to_thread(self._engine.document, id)
+        if document is None:
             raise RequestError("no_such_document", f"this Python's library has no {id[:80]!r}")
         query = request.query_params.get("q", "")[:LONGEST_QUERY]
         belief = await self._comparison.belief()
         return self._page(
-            request, "demo/document.html", title=id, document=found, query=query, belief=belief,
+            request, "demo/document.html", title=id, document=document, query=query, belief=belief,
             taught=self._lesson is not None and self._lesson.document == id,
         )  # fmt: skip
 
@@ -206,12 +206,12 @@ def pieces(snippet: Snippet) -> list[tuple[str, bool]]:
     >>> pieces(Snippet("open a file", ((0, 4), (7, 11))))
     [('open', True), (' a ', False), ('file', True)]
     """
-    found: list[tuple[str, bool]] = []
+    parts: list[tuple[str, bool]] = []
     end = 0
     for start, stop in snippet.marks:
-        found += [(snippet.text[end:start], False), (snippet.text[start:stop], True)]
+        parts += [(snippet.text[end:start], False), (snippet.text[start:stop], True)]
         end = stop
-    return [(text, marked) for text, marked in [*found, (snippet.text[end:], False)] if text]
+    return [(text, marked) for text, marked in [*parts, (snippet.text[end:], False)] if text]
 
 
 def add_demo(pages: Starlette, engine: Engine, url: str, seed: int) -> Demo:

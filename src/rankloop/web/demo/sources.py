@@ -70,12 +70,12 @@ def read_source(path: Path, name: str) -> Source:
         if isinstance(node, ast.ImportFrom):
             passed_on.extend(_imports(node, package))
         else:
-            for found in _definitions(node, ""):
-                known = definitions.get(found.name)
-                if known is None or (found.text and not known.text):
-                    definitions[found.name] = found
-    for found in _bound_methods(tree, definitions):
-        definitions.setdefault(found.name, found)
+            for definition in _definitions(node, ""):
+                known = definitions.get(definition.name)
+                if known is None or (definition.text and not known.text):
+                    definitions[definition.name] = definition
+    for definition in _bound_methods(tree, definitions):
+        definitions.setdefault(definition.name, definition)
     return Source(name, ast.get_docstring(tree) or "", definitions, passed_on, _exports(tree))
 
 
@@ -122,16 +122,16 @@ def _definitions(node: ast.stmt, within: str) -> Iterator[Definition]:
     yield Definition(name, "class", signature, text, node.lineno)
     seen: set[str] = set()
     for member in _statements(node.body):
-        for found in _definitions(member, f"{name}."):
-            if found.name not in seen:
-                seen.add(found.name)
-                yield found
+        for definition in _definitions(member, f"{name}."):
+            if definition.name not in seen:
+                seen.add(definition.name)
+                yield definition
 
 
 def _bound_methods(tree: ast.Module, definitions: dict[str, Definition]) -> list[Definition]:
     """Functions such as `random.choice`: methods of an instance that the module makes for everybody."""
     classes: dict[str, str] = {}
-    found: list[Definition] = []
+    methods: list[Definition] = []
     for node in _statements(tree.body):
         if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)):
             continue
@@ -141,8 +141,8 @@ def _bound_methods(tree: ast.Module, definitions: dict[str, Definition]) -> list
         elif isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and is_public(name):
             method = definitions.get(f"{classes.get(value.value.id)}.{value.attr}")
             if method is not None and method.kind == "method":
-                found.append(method._replace(name=name, kind="function"))
-    return found
+                methods.append(method._replace(name=name, kind="function"))
+    return methods
 
 
 def _kind(node: _Function, within: str) -> Kind:

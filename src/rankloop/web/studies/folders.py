@@ -37,17 +37,17 @@ def find_studies(root: Path) -> dict[str, Path]:
     """Every study in a folder and below it, by its address, in the order of their paths."""
     if holds_study(root):
         return {address_of(root.resolve().name or "study"): root}
-    found: dict[str, Path] = {}
+    studies: dict[str, Path] = {}
     waiting, looked = [(root, 0)], 0
     while waiting and looked < MOST:
         folder, depth = waiting.pop()
         looked += 1
         for below in reversed(_folders(folder)):
             if holds_study(below):
-                found[address_of(below.relative_to(root).as_posix())] = below
+                studies[address_of(below.relative_to(root).as_posix())] = below
             elif depth + 1 < DEPTH:
                 waiting.append((below, depth + 1))
-    return dict(sorted(found.items(), key=lambda entry: entry[1]))
+    return dict(sorted(studies.items(), key=lambda entry: entry[1]))
 
 
 def address_of(place: str) -> str:

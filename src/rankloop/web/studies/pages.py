@@ -46,8 +46,8 @@ class StudyPages:
         return await self._list_with(request, "studies/list-part.html")
 
     async def _list_with(self, request: Request, template: str) -> Response:
-        found = await asyncio.to_thread(self._shelf.standings)
-        return self._site.page(request, template, title="Studies", studies=found, place=self._shelf.root)
+        studies = await asyncio.to_thread(self._shelf.standings)
+        return self._site.page(request, template, title="Studies", studies=studies, place=self._shelf.root)
 
     async def _study(self, request: Request) -> Response:
         opened = await self._opened(request)
@@ -61,13 +61,13 @@ class StudyPages:
         )  # fmt: skip
 
     async def _standing(self, request: Request) -> Response:
-        found = await asyncio.to_thread(self._shelf.standing, request.path_params["address"])
-        if found is None:
+        standing = await asyncio.to_thread(self._shelf.standing, request.path_params["address"])
+        if standing is None:
             return self._missing(request)
         seen = request.query_params.get("seen", "")
-        if seen == found.mark and found.state != "in progress":
+        if seen == standing.mark and standing.state != "in progress":
             return Response(status_code=204)
-        return self._site.page(request, "studies/standing.html", study=found, has_changed=seen != found.mark)
+        return self._site.page(request, "studies/standing.html", study=standing, has_changed=seen != standing.mark)
 
     async def _alone(self, request: Request) -> Response:
         opened = await self._opened(request)
@@ -90,11 +90,11 @@ class StudyPages:
     async def _table(self, request: Request) -> Response:
         opened = await self._opened(request)
         number = request.path_params["file"].removesuffix(".csv")
-        found = [] if opened is None else [one.table for one in opened.blocks if isinstance(one, Tabulated)]
-        if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(found):
+        tables = [] if opened is None else [one.table for one in opened.blocks if isinstance(one, Tabulated)]
+        if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(tables):
             return self._missing(request)
         name = f"{request.path_params['address']}-table-{int(number)}.csv"
-        return csv_file(downloads.table_csv(found[int(number) - 1]), name)
+        return csv_file(downloads.table_csv(tables[int(number) - 1]), name)
 
     async def _file(self, request: Request) -> Response:
         opened, name = await self._opened(request), request.path_params["file"]

@@ -18,13 +18,13 @@ class Drawn(NamedTuple):
 
 def kept(folder: Path, blocks: Sequence[Block]) -> dict[str, Drawn]:
     """The pictures that a report shows and that lie beside it."""
-    found = {}
+    images = {}
     for block in blocks:
         if isinstance(block, Picture):
             path = file_of(folder, f"figures/{block.name}.svg") or file_of(folder, f"figures/{block.name}.png")
             if path is not None:
-                found[block.name] = Drawn(path.read_bytes(), path.suffix)
-    return found
+                images[block.name] = Drawn(path.read_bytes(), path.suffix)
+    return images
 
 
 def drawn(folder: Path, wanted: Sequence[figures.Figure], written: Path | None) -> dict[str, Drawn]:

@@ -53,14 +53,14 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
     piece = pieces.pop(0)
-    if found := re.fullmatch(r"(#{1,2}) (.*)", piece):
-        return Heading(len(found[1]), _plain(found[2]))
-    if found := re.fullmatch(r"!\[(.*)\]\(figures/([a-z0-9-]+)\.png\)", piece):
-        return _picture(_plain(found[1]), found[2], pieces)
-    if found := re.fullmatch(r"<details><summary>(.*)</summary>", piece):
-        return _folded(html.unescape(found[1]), pieces)
-    if (found := re.fullmatch(r"\*\*(.*)\*\*", piece)) and pieces.next_is(r"\|.*\|"):
-        return Tabulated(_table(_plain(found[1]), pieces))
+    if match := re.fullmatch(r"(#{1,2}) (.*)", piece):
+        return Heading(len(match[1]), _plain(match[2]))
+    if match := re.fullmatch(r"!\[(.*)\]\(figures/([a-z0-9-]+)\.png\)", piece):
+        return _picture(_plain(match[1]), match[2], pieces)
+    if match := re.fullmatch(r"<details><summary>(.*)</summary>", piece):
+        return _folded(html.unescape(match[1]), pieces)
+    if (match := re.fullmatch(r"\*\*(.*)\*\*", piece)) and pieces.next_is(r"\|.*\|"):
+        return Tabulated(_table(_plain(match[1]), pieces))
     if piece.startswith("```"):
         return Code(_unfenced(piece))
     if piece.startswith("- **"):
@@ -95,8 +95,8 @@ def _unfenced(piece: str) -> str:
 
 
 def _fact(line: str) -> tuple[str, str]:
-    found = re.fullmatch(r"- \*\*(.*?)\*\*: (.*)", line)
-    return (_plain(found[1]), _plain(found[2])) if found else ("", _plain(line.removeprefix("- ")))
+    match = re.fullmatch(r"- \*\*(.*?)\*\*: (.*)", line)
+    return (_plain(match[1]), _plain(match[2])) if match else ("", _plain(line.removeprefix("- ")))
 
 
 def _table(title: str, pieces: _Pieces) -> Table:

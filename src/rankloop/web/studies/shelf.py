@@ -83,8 +83,8 @@ class Shelf:
     def standings(self) -> list[Standing]:
         """Every study that is there now, the one that changed last first."""
         with self._lock:
-            found = [self._standing(address, folder) for address, folder in find_studies(self.root).items()]
-        return sorted(found, key=lambda one: -one.changed)
+            standings = [self._standing(address, folder) for address, folder in find_studies(self.root).items()]
+        return sorted(standings, key=lambda one: -one.changed)
 
     def standing(self, address: str) -> Standing | None:
         """How one study stands now; None if there is none at that address."""
@@ -118,14 +118,14 @@ class Shelf:
 
 def _mark(folder: Path) -> Mark:
     """Changes whenever the results do."""
-    found: list[int] = []
+    mark: list[int] = []
     for name in ("study.toml", "results.parquet", "report.md", "runs"):
         try:
             status = (folder / name).stat()
-            found += [status.st_mtime_ns, status.st_size]
+            mark += [status.st_mtime_ns, status.st_size]
         except OSError:
-            found += [0, 0]
-    return tuple(found)
+            mark += [0, 0]
+    return tuple(mark)
 
 
 def _stand(folder: Path, address: str, place: str) -> Standing:
