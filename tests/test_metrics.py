@@ -140,3 +140,9 @@ def test_online_performance_is_the_discounted_sum_and_two_thousand_at_most():
     assert online_performance([]) == 0.0
     # Σ 0.9995^i = 2000 (1 − 0.9995^T).
     assert online_performance(np.ones(1000)) == pytest.approx(2000 * (1 - 0.9995**1000), rel=1e-12)
+
+
+def test_a_page_is_held_against_the_best_of_all_candidates_not_of_those_shown():
+    """2 and 1 are shown in the best order, but a 3 was left out: 3 + 1/log2(3) against 7 + 3/log2(3) + 1/2."""
+    assert ndcg([2, 1], [1, 3, 2, 0]) == pytest.approx((3 + 1 / math.log2(3)) / (7 + 3 / math.log2(3) + 1 / 2))
+    assert ndcg([3, 2, 1, 0], [1, 3, 2, 0]) == 1.0

@@ -148,3 +148,15 @@ def test_propensities_too_small_to_divide_by_are_refused():
 def test_more_clicks_than_shown_documents_are_refused():
     with pytest.raises(SettingsError, match="one value per shown document: 2; got 3"):
         ROLTR().score_gradient([0.0, 1.0, 2.0], page=[0, 1], clicks=[1, 0, 0])
+
+
+def test_discounted_steps_multiply_the_return_of_a_rank_by_gamma_to_its_place():
+    learner = ROLTR(reward="ips+", discount=0.5, discount_steps=True)
+    ranker = ranker_of(learner)
+    page, clicks = ranker.rank(X), [1, 0, 1, 0, 1]
+    ranker.learn(page, clicks=clicks)
+    earned = [literal.reward("ips+", c, 1.0 / k, k) for k, c in enumerate(clicks, start=1)]
+    undiscounted = literal.returns(earned, 0.5)
+    wanted = literal_step(learner, page, [0.5**t * value for t, value in enumerate(undiscounted)])
+    np.testing.assert_allclose(ranker.weights - START, wanted, rtol=1e-5, atol=1e-7)
+    assert not np.allclose(wanted, literal_step(learner, page, undiscounted), rtol=1e-2)
