@@ -1,9 +1,9 @@
 """What a process loads: nobody pays for a compiler, a store or a service that they do not use."""
 
-import subprocess
 import sys
 
 import pytest
+from tests.patience import run
 
 import rankloop
 
@@ -14,9 +14,7 @@ HEAVY = COMPILER | {"numpy", "scipy", "pyarrow", "matplotlib", "starlette", "uvi
 def loaded_after(script: str, folder) -> set[str]:
     """The modules of a fresh process that has run a script."""
     ending = "\nimport sys; print('\\n' + ' '.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", script + ending], capture_output=True, text=True, check=True, cwd=folder, timeout=300
-    )
+    done = run([sys.executable, "-c", script + ending], check=True, cwd=folder)
     return set(done.stdout.splitlines()[-1].split())
 
 

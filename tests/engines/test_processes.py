@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE, wait_until
 
 from rankloop.engines import engine
 from rankloop.errors import SettingsError
@@ -32,15 +32,6 @@ if __name__ == "__main__":
 """
 
 
-def until(condition, sentence):
-    """Wait for a condition; a minute is far more than any of them needs."""
-    for _ in range(1200):
-        if condition():
-            return
-        time.sleep(0.05)
-    pytest.fail(sentence)
-
-
 def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -48,6 +39,7 @@ def alive(pid):
         return False
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("kind", ["futures", "each_done"])
 def test_workers_end_with_a_killed_parent(tmp_path, kind):
     script, folder = tmp_path / "start.py", tmp_path / "workers"
@@ -56,13 +48,13 @@ def test_workers_end_with_a_killed_parent(tmp_path, kind):
     parent = subprocess.Popen([sys.executable, str(script), str(folder), kind])
     workers = []
     try:
-        until(lambda: len(list(folder.iterdir())) == 2 or parent.poll() is not None, "no two workers came to work")
+        wait_until(lambda: len(list(folder.iterdir())) == 2 or parent.poll() is not None, "two workers come to work")
         workers = [int(path.name) for path in folder.iterdir()]
         assert len(workers) == 2
         assert all(map(alive, workers))
         parent.kill()
-        parent.wait()
-        until(lambda: not any(map(alive, workers)), f"of workers {workers} some outlived their parent")
+        parent.wait(PATIENCE)
+        wait_until(lambda: not any(map(alive, workers)), f"workers {workers} end with their parent")
     finally:
         parent.kill()
         for pid in filter(alive, workers):
