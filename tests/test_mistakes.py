@@ -46,7 +46,7 @@ def told(tmp_path, monkeypatch, capsys):
         ("study new mine.txt", "ends in .toml"),
         ("tune ROLTR --impressions -4", "impressions must be a whole number, at least 1; got -4"),
         ("tune NOPE", "learner must be one of"),
-        ("data info missing", "'missing' is neither a known collection nor a path"),
+        ("data info missing", "'missing' is neither a known collection nor an existing path"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(told, command, names):
