@@ -51,7 +51,7 @@ def test_a_key_opens_what_its_scopes_say(store):
     key = create_key(store, "shop", ["rank"], 1)
     ring = Keyring(store, 1000)
     assert ring.authorize(bearer(key), "rank") == "shop"
-    with pytest.raises(RequestError, match="this key may rank; what you ask for takes the scope 'admin'") as caught:
+    with pytest.raises(RequestError, match="this key may rank; this request needs the scope 'admin'") as caught:
         ring.authorize(bearer(key), "admin")
     assert caught.value.code == "scope_missing"
 
@@ -91,7 +91,7 @@ def test_a_service_that_was_closed_stays_closed_though_its_keys_are_lost(store):
     ("'; DROP TABLE api_keys; --", ["rank"], "1 to 64 letters"),
     ("shop", [], "scopes must be among rank, click, admin; got none"),
     ("shop", ["root"], "scopes must be among rank, click, admin; got root"),
-    ("taken", ["rank"], "there is one named 'taken' already"),
+    ("taken", ["rank"], "'taken' already exists"),
 ])  # fmt: skip
 def test_a_key_that_makes_no_sense_is_not_made(store, name, scopes, sentence):
     create_key(store, "taken", ["rank"], 1)

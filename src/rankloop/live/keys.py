@@ -33,7 +33,7 @@ def create_key(store: Store, name: str, scopes: Iterable[str], now: int) -> str:
         raise SettingsError(f"key: a name has 1 to 64 letters, digits, dots, dashes or underscores; got {name!r}")
     secret = new_secret()
     if not store.add_api_key(ApiKey(name, digest(secret), " ".join(wanted), now, None)):
-        raise SettingsError(f"key: there is one named {name!r} already; revoke it or choose another name")
+        raise SettingsError(f"key: {name!r} already exists; revoke it or choose another name")
     return secret
 
 
@@ -101,7 +101,7 @@ class Keyring:
         if scope not in granted:
             raise RequestError(
                 "scope_missing",
-                f"this key may {' and '.join(granted)}; what you ask for takes the scope {scope!r}",
+                f"this key may {' and '.join(granted)}; this request needs the scope {scope!r}",
             )
         return self._spend(key.name)
 

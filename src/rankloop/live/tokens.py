@@ -61,7 +61,7 @@ class Signer:
         payload, mac = raw[: FIELDS.size], raw[FIELDS.size :]
         secret, model, number, at = FIELDS.unpack(payload)
         if secret not in self._secrets:
-            raise RequestError("impression_expired", "impression: it was signed too long ago to be accepted")
+            raise RequestError("impression_expired", "impression: it was signed too long ago and has expired")
         if not hmac.compare_digest(mac, self._mac(secret, payload)):
             raise _broken("its signature is wrong")
         return Token(model, number, at)

@@ -52,7 +52,7 @@ def test_an_address_opens_to_its_scope_and_to_no_other(closed, route):
     for scope in set(SCOPES) - {route.scope}:
         answer = closed.ask(route.method, address(route), key=closed.keys[scope], **more)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing")
-        assert f"takes the scope '{route.scope}'" in answer.json()["error"]["message"]
+        assert f"needs the scope '{route.scope}'" in answer.json()["error"]["message"]
     assert everything(closed) == before
     if route.method != "DELETE":
         assert closed.ask(route.method, address(route), key=closed.keys[route.scope]).status_code not in (401, 403)

@@ -14,19 +14,20 @@ from tests.patience import PATIENCE, wait_until
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.http import connections
-from rankloop.live.http.connections import HEAD_BYTES, Connection
+from rankloop.live.http.connections import BODY_ARRIVED, HEAD_BYTES, Connection
 
 pytestmark = pytest.mark.xdist_group("live-http-access")
 
 
 async def application(scope, receive, send):
     """Reads a body, and says how long it was."""
+    arrived = b"whole" if BODY_ARRIVED in scope else b"in part"
     size, more = 0, True
     while more:
         message = await receive()
         size, more = size + len(message.get("body", b"")), message.get("more_body", False)
     body = str(size).encode()
-    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode()), (b"x-arrived", arrived)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
@@ -124,6 +125,16 @@ def test_a_large_body_is_no_large_head(port):
     chunked = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
     pieces = [b"10000\r\n" + b"a" * HEAD_BYTES + b"\r\n"] * 20
     assert talk(port, chunked, *pieces, b"0\r\n\r\n")[2] == str(size).encode()
+
+
+def test_a_request_that_is_here_as_a_whole_needs_no_clock_and_one_that_is_not_has_one(port):
+    assert talk(port, CLOSE, b"\r\n")[1]["x-arrived"] == "whole"
+    begun = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 1\r\nexpect: 100-continue\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(begun)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 100")  # by now somebody waits for the body
+        connection.sendall(b"a")
+        assert b"x-arrived: in part" in connection.recv(65536)
 
 
 def test_an_upgrade_that_is_not_known_is_answered_as_a_request(port):

@@ -43,7 +43,9 @@ NOWHERE = error_answer(
     RequestError("no_such_address", "there is nothing at this address; /openapi.json lists what there is")
 ).encoded()
 OTHER_METHOD = error_answer(
-    RequestError("method_not_allowed", "this address does not answer that method; the header allow says which it does")
+    RequestError(
+        "method_not_allowed", "this address does not support that method; the header allow lists those it does"
+    )
 )
 
 

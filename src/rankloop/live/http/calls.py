@@ -177,4 +177,4 @@ async def _all_parts(receive: Receive, limits: Limits) -> bytes:
 
 
 def _too_large(limits: Limits) -> RequestError:
-    return RequestError("body_too_large", f"a body may have {limits.body_bytes:,} bytes; this one has more")
+    return RequestError("body_too_large", f"a body may have at most {limits.body_bytes:,} bytes")

@@ -33,13 +33,9 @@ def _last_words(error: RequestError) -> Encoded:
     return encoded._replace(headers=(*kept, (b"connection", b"close")))
 
 
-NOT_HTTP = _last_words(
-    RequestError("malformed_request", "this is not an HTTP/1.1 request that can be read; send a proper one")
-)
+NOT_HTTP = _last_words(RequestError("malformed_request", "this is not a readable HTTP/1.1 request"))
 HEAD_TOO_LARGE = _last_words(
-    RequestError(
-        "head_too_large", f"the address and the headers may have {HEAD_BYTES:,} bytes together; these have more"
-    )
+    RequestError("head_too_large", f"the address and the headers together may have at most {HEAD_BYTES:,} bytes")
 )
 HEAD_TOO_SLOW = _last_words(RequestError("head_too_slow", f"the headers did not arrive within {HEAD_SECONDS:g} s"))
 TOO_MANY = _last_words(RequestError("busy", "too many connections are open; try again in a second"))
