@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from rankloop.kernels.arithmetic import exp, exp32, log, log32
-from rankloop.kernels.matrix import multiply_into, padded
 from rankloop.rankers import LinearWeights
 from rankloop.rankers.linear import score_linear
 
@@ -80,21 +79,3 @@ def test_a_dot_product_reads_nothing_beyond_its_row(length):
     score_linear(LinearWeights.of(np.ones(length)), X, scores)
     assert np.isnan(scores[[0, 2]]).all()
     assert scores[1] == length
-
-
-@pytest.mark.parametrize("rows", [1, 3, 4, 5, 11])
-@pytest.mark.parametrize("columns", [1, 16, 17, 33, 50])
-@pytest.mark.parametrize("features", [1, 5, 37])
-def test_a_product_of_matrices_is_the_sum_in_order_whatever_tile_it_falls_into(rows, columns, features):
-    X = RNG.normal(size=(rows, features)).astype(np.float32)
-    W = np.zeros((features, padded(columns)), np.float32)
-    W[:, :columns] = RNG.normal(size=(features, columns))
-    start = RNG.normal(size=(rows, padded(columns))).astype(np.float32)
-    total = start.copy()
-    multiply_into(X, W, total)
-    exact = start + X.astype(float) @ W.astype(float)
-    bound = (features + 1) * 2.0**-24 * (np.abs(start) + np.abs(X).astype(float) @ np.abs(W))
-    assert (np.abs(total - exact) <= bound).all()
-    alone = np.ascontiguousarray(start[-1:, :16])
-    multiply_into(X[-1:], np.ascontiguousarray(W[:, :16]), alone)
-    assert alone[0].tolist() == total[-1, :16].tolist()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rankloop.errors import SettingsError
 from rankloop.learners.multileaving import credit, multileave, order_keys, team_draft
 
-from . import literal
-from .chisquare import agrees
+from ..proofs import literal
+from ..proofs.chisquare import agrees
 
 DRAWS = 20_000
 SEED = np.uint64(11)

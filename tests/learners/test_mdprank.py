@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rankloop.learners import MDPRank
 from rankloop.online import OnlineRanker
 
-from . import literal
+from ..proofs import literal
 
 GAMMA = {"paper": 1.0, "authors": 0.0}
 
