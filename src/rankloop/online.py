@@ -120,7 +120,7 @@ class OnlineRanker:
     @property
     def weights(self) -> NDArray[np.float64]:
         """A copy of the current weights."""
-        return self.model.ranker.weights.copy()
+        return np.array(self.model.ranker.weights)
 
     def rank(self, X: ArrayLike) -> Page:
         """The page to show for these candidates: (candidates, features)."""

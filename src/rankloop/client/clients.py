@@ -106,7 +106,8 @@ def _waits(talk: Callable[Concatenate[Any, P], Talk[T]]) -> Callable[Concatenate
 
     @wraps(talk)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._play(talk(self, *args, **kwargs))
+        result: T = self._play(talk(self, *args, **kwargs))
+        return result
 
     return method
 
@@ -117,7 +118,8 @@ def _awaits(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
 
     @wraps(talk)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._play(talk(self, *args, **kwargs))
+        result: T = await self._play(talk(self, *args, **kwargs))
+        return result
 
     return awaited
 
@@ -151,7 +153,8 @@ class Client(_Settings):
             while True:
                 ask = talk.send(self._exchange(ask))
         except StopIteration as done:
-            return done.value
+            result: T = done.value
+            return result
 
     def _exchange(self, ask: Ask) -> Reply:
         try:
@@ -229,7 +232,7 @@ class Client(_Settings):
     @_waits
     def models(self) -> Talk[list[dict[str, Any]]]:
         """All models."""
-        return (yield from self._manage("GET", ""))["models"]
+        return list((yield from self._manage("GET", ""))["models"])
 
     @_waits
     def model(self, name: str) -> Talk[dict[str, Any]]:
@@ -259,7 +262,7 @@ class Client(_Settings):
     @_waits
     def snapshots(self, name: str) -> Talk[list[dict[str, Any]]]:
         """The states of a model that are kept."""
-        return (yield from self._manage("GET", _at(name, "snapshots")))["snapshots"]
+        return list((yield from self._manage("GET", _at(name, "snapshots")))["snapshots"])
 
     @_waits
     def snapshot(self, name: str, version: int) -> Talk[dict[str, Any]]:
@@ -306,7 +309,8 @@ class AsyncClient(_Settings):
             while True:
                 ask = talk.send(await self._exchange(ask))
         except StopIteration as done:
-            return done.value
+            result: T = done.value
+            return result
 
     async def _exchange(self, ask: Ask) -> Reply:
         try:

@@ -268,7 +268,7 @@ class Collection:
     @property
     def features(self) -> int:
         """How many features a document has."""
-        return self.train.features.shape[1]
+        return int(self.train.features.shape[1])
 
     @cached_property
     def grades(self) -> int:

@@ -22,14 +22,14 @@ class RayCluster:
             raise SettingsError(
                 "--on ray needs the package ray; install it with: pip install 'rankloop[ray]'"
             ) from None
-        self._ray = ray
+        self._ray: Any = ray
         _require_answer(address)
         try:
             ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
         # Twice as many runs as cores are under way, so that no core waits for this process to send the next one.
-        self.slots = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self.slots = 2 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a computation on one core of the cluster, again and again if its node is lost."""

@@ -94,7 +94,7 @@ class LinearModel(msgspec.Struct, frozen=True, kw_only=True):
             raw = min_max(raw)
         elif self.scaled:
             raw = divided(raw - np.array(self.shift), np.array(self.spread))
-        return raw @ np.array(self.weights)
+        return np.asarray(raw @ np.array(self.weights))
 
     def folded(self) -> tuple[NDArray[np.float64], float]:
         """Weights u and a constant c with f(x) = u·x + c for raw features: u_j = w_j / spread_j.

@@ -84,7 +84,7 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
 
     def scores(self, X: ArrayLike) -> NDArray[np.float64]:
         """(candidates,), the scores of candidates X (candidates, features); the highest comes first."""
-        return np.asarray(X, dtype=np.float64) @ np.array(self.weights)
+        return np.asarray(np.asarray(X, dtype=np.float64) @ np.array(self.weights))
 
 
 def save_ranker(
@@ -243,7 +243,7 @@ def _numbers(weights: Any) -> tuple[float, ...]:
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
     """A copy as it comes back from JSON, so that a ranker equals its export."""
     try:
-        return json.loads(json.dumps(values, allow_nan=False))
+        return dict(json.loads(json.dumps(values, allow_nan=False)))
     except (TypeError, ValueError) as error:
         raise DataError(f"a ranker's settings and manifest must be plain values that JSON can hold: {error}") from None
 

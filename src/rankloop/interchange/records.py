@@ -47,7 +47,7 @@ def _ranker(row: dict[str, Any]) -> Ranker:
 
 def _rows(path: Path, columns: list[str]) -> list[dict[str, Any]]:
     try:
-        return pq.ParquetFile(path).read(columns=columns).select(columns).to_pylist()
+        return list(pq.ParquetFile(path).read(columns=columns).select(columns).to_pylist())
     except FileNotFoundError:
         raise DataError(f"cannot read {path}: there is no such file; is the study finished?") from None
     except (OSError, KeyError, pa.ArrowException) as error:

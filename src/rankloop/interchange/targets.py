@@ -95,7 +95,7 @@ def normalised_weights(model: LinearModel, target: str) -> list[float]:
     """The weights that go with the target's own normalisers: 0 for a constant feature."""
     alive = np.ones(len(model.weights), bool) if model.spread is None else np.array(model.spread) > 0
     written = require_single(model, target, np.array(model.weights))
-    return np.where(alive, written, 0.0).tolist()
+    return list(np.where(alive, written, 0.0).tolist())
 
 
 def folded_weights(model: LinearModel, target: str) -> list[float]:
@@ -112,7 +112,7 @@ def folded_weights(model: LinearModel, target: str) -> list[float]:
                 f"{model.shift[far]!r}) that folded weights would lose the ranking in rounding; "
                 f"export without folding, with the scaling as normalisers"
             )
-    return weights.tolist()
+    return list(weights.tolist())
 
 
 def _refuse_first(

@@ -174,7 +174,7 @@ def _read_row(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        row = pq.read_table(path, schema=SCHEMA).to_pylist()[0]
+        row: dict[str, Any] = pq.read_table(path, schema=SCHEMA).to_pylist()[0]
     except (OSError, pa.ArrowException, IndexError) as error:
         raise DataError(
             f"{path} is not a record of a run, or is damaged ({error}); delete it to run it again"

@@ -236,7 +236,7 @@ class Facts(NamedTuple):
 
 
 def _seconds(cell: Cell, facts: Facts) -> float:
-    fixed, variable = cell.learner.cost
+    fixed, variable = map(float, cell.learner.cost)
     points = cell.impressions / cell.evaluate_every if cell.evaluate_every else 0
     learning = cell.impressions * (fixed + variable * facts.query_size) * 1e-6
     return learning + points * facts.test_size / _EVALUATED_PER_SECOND

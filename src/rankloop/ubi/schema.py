@@ -149,7 +149,8 @@ def decode_query(data: bytes | str) -> UbiQuery:
     >>> decode_query('{"user_query": "lamp", "query_id": "q1", "query_response_hit_ids": ["a", "b"]}').query_id
     'q1'
     """
-    return _decode(_QUERY, data, "query")
+    query: UbiQuery = _decode(_QUERY, data, "query")
+    return query
 
 
 def decode_event(data: bytes | str) -> UbiEvent:
@@ -159,12 +160,13 @@ def decode_event(data: bytes | str) -> UbiEvent:
     Traceback (most recent call last):
     rankloop.errors.DataError: not a UBI 1.3 event: Object missing required field `timestamp`
     """
-    return _decode(_EVENT, data, "event")
+    event: UbiEvent = _decode(_EVENT, data, "event")
+    return event
 
 
 def decode_queries(data: bytes | str) -> list[UbiQuery]:
     """One query or a list of them, as clients send them."""
-    return _decode(_QUERY_LIST if _is_list(data) else _QUERY, data, "query", many=True)
+    return list(_decode(_QUERY_LIST if _is_list(data) else _QUERY, data, "query", many=True))
 
 
 def decode_events(data: bytes | str) -> list[UbiEvent]:
@@ -173,7 +175,7 @@ def decode_events(data: bytes | str) -> list[UbiEvent]:
     >>> len(decode_events('[{"action_name": "login", "timestamp": "2024-01-01T00:00:00Z"}]'))
     1
     """
-    return _decode(_EVENT_LIST if _is_list(data) else _EVENT, data, "event", many=True)
+    return list(_decode(_EVENT_LIST if _is_list(data) else _EVENT, data, "event", many=True))
 
 
 def encode(thing: UbiQuery | UbiEvent) -> bytes:

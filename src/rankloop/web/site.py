@@ -9,10 +9,10 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -26,6 +26,7 @@ from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import Keyring, digest
 from rankloop.live.local import is_local, is_own_origin
 
+R = TypeVar("R", bound=Response)
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -70,7 +71,7 @@ class Site:
 
     # Pages and actions
 
-    def get(self, path: str, handler: Callable[..., Any]) -> None:
+    def get(self, path: str, handler: Callable[..., Awaitable[Response]]) -> None:
         """Let a function show a page: it takes the request and gives a Response. Visitors must be signed in."""
 
         async def show(request: Request) -> Response:
@@ -83,7 +84,7 @@ class Site:
 
         self._pages.add_route(path, show, ["GET"])
 
-    def post(self, path: str, handler: Callable[..., Any], *, needs_admin: bool = True) -> None:
+    def post(self, path: str, handler: Callable[..., Awaitable[Response]], *, needs_admin: bool = True) -> None:
         """Let a function act on a form: it takes the request and the form's fields, and gives a Response."""
 
         async def act(request: Request) -> Response:
@@ -118,7 +119,7 @@ class Site:
             request, "trouble.html", status=status_of(error), title="Something went wrong", message=str(error)
         )
 
-    def _finished(self, response: Any) -> Any:
+    def _finished(self, response: R) -> R:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response

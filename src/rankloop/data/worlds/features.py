@@ -125,7 +125,7 @@ class FeaturePlan:
         mixture *= self._noise
         for rows, weights in zip(self._rows, self._weights, strict=True):
             mixture += weights * seen[rows]
-        raw = mixture * self._b
+        raw: Floats = mixture * self._b
         raw += self._a
         for kind, measured in self._ranges:
             _measure(kind, raw[measured], terms, rng)

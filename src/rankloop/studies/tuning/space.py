@@ -88,6 +88,6 @@ def _plain(value: Any) -> Any:
 
 def _values(text: str) -> list[Any]:
     try:
-        return tomllib.loads(f"values = [{text}]")["values"]
+        return list(tomllib.loads(f"values = [{text}]")["values"])
     except tomllib.TOMLDecodeError:
         return [parse_value(word.strip()) for word in text.split(",")]

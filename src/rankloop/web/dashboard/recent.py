@@ -118,4 +118,4 @@ def _odds(impression: Impression, spread: float) -> NDArray[np.float64]:
     """exp(score / T), relative to the best document that was free to be drawn."""
     z = np.frombuffer(impression.scores, "<f4").astype(np.float64) / spread
     z[[impression.page[rank] for rank in impression.pinned]] = -np.inf
-    return np.exp(z - z.max())
+    return np.asarray(np.exp(z - z.max()))

@@ -180,7 +180,7 @@ class Demo:
             return await self._status(request)
         return RedirectResponse(ADDRESS, 303)
 
-    def _page(self, request: Request, template: str, *, belief: Any, **values: Any) -> Any:
+    def _page(self, request: Request, template: str, *, belief: Any, **values: Any) -> Response:
         crowd = self._crowd
         common = {
             "crowd": crowd,

@@ -59,7 +59,7 @@ def plausible_queries(engine: Engine, count: int, seed: int = _QUERIES_SEED) -> 
 
 
 def _query(documents: Sequence[Document], key: np.uint64) -> str:
-    document = documents[below(key, 0, len(documents))]
+    document: Document = documents[below(key, 0, len(documents))]
     way = below(key, 1, 3)
     if way == 0:
         return document.name
@@ -125,7 +125,7 @@ class Visitors:
     def query(self, visit: int) -> str:
         """What the person of this visit asks."""
         visit = require_whole_number("visitors", "visit", visit)
-        return self.queries[draw_query(np.uint64(self.seed), visit, len(self.queries))]
+        return self.queries[int(draw_query(np.uint64(self.seed), visit, len(self.queries)))]
 
     def clicks(self, visit: int, query: str, page: Sequence[str]) -> list[int]:
         """What the person of this visit clicks on a page of document ids: 1 or 0 for each, from the top."""
