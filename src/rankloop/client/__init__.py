@@ -1,6 +1,6 @@
 """The service from Python: `Client`, and `AsyncClient` for asyncio. All that an application needs."""
 
 from rankloop.client.clients import AsyncClient, Client
-from rankloop.client.conversation import Clicked, Closed, Page, RefusedError, Report, ServiceError
+from rankloop.client.conversation import Clicked, Closed, Page, RefusedError, ServiceError
 
-__all__ = ["AsyncClient", "Clicked", "Client", "Closed", "Page", "RefusedError", "Report", "ServiceError"]
+__all__ = ["AsyncClient", "Clicked", "Client", "Closed", "Page", "RefusedError", "ServiceError"]

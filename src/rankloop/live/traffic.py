@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.client import Client, RefusedError, Report, ServiceError
+from rankloop.client import Client, RefusedError, ServiceError
+from rankloop.client.conversation import Report
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
