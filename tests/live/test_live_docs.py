@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from tests.patience import PATIENCE, run
 
-from rankloop.client import Client
+from rankloop.client import Client, RefusedError
 from rankloop.interchange import EXPORT_FORMATS
 from rankloop.live import answers as live_answers
 from rankloop.live import descriptions
@@ -240,7 +240,7 @@ def test_clicks_meet_the_fates_of_the_table(service):
         client.close(page.impression, wait=True)
         weights = client.model("fates")["weights"]
         assert client.click(page.impression, [first]).late == 1
-        with pytest.raises(RequestError, match="report 1"):
+        with pytest.raises(RefusedError, match="report 1"):
             client.click_many([(page.impression, [first]), ("forged", [first])])
         assert client.model("fates")["weights"] == weights
     after = counted(service)

@@ -1,4 +1,4 @@
-"""What the service answers to rank, click and close, as types that need nothing else: the client reads them too."""
+"""What the service answers to rank, click and close, as types."""
 
 import msgspec
 

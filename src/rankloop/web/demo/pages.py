@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from rankloop.client import AsyncClient, ServiceError
+from rankloop.client import AsyncClient, RefusedError, ServiceError
 from rankloop.display import signed
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
@@ -80,6 +80,7 @@ class Demo:
                 return await handler(request, *rest)
             except RankloopError as error:
                 status = 503 if isinstance(error, ServiceError) else status_of(error)
+                status = error.status if isinstance(error, RefusedError) else status
                 words = {"title": "Something went wrong", "message": str(error)}
                 return self._site.page(request, "demo/trouble.html", status=status, **words)
 
