@@ -83,10 +83,9 @@ def _paragraph(text: str) -> str:
 def _judged_at(commits: list[tuple[str, str]]) -> str:
     if not commits:
         return "None has been judged."
-    (first, _), (last, commit) = commits[0], commits[-1]
-    when = last if first == last else f"{first} to {last}"
-    several = "" if len(commits) == 1 else f", {len(commits)} commits (each verdict names its own), the last of them"
-    return f"Judged on {when}{several or ', commit'} `{commit}`."
+    dates, (*_, (_, commit)) = [date for date, _ in commits], commits
+    where = f"at commit `{commit}`" if len(commits) == 1 else f"at {len(commits)} commits, each named with its verdict"
+    return f"Judged on {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {where}."
 
 
 def _tried(verdict: dict[str, Any]) -> str:
