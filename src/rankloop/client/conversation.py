@@ -31,6 +31,7 @@ Features = Sequence[float] | Mapping[str, float]
 Candidates = Mapping[str, Features] | Sequence[str]
 Clicks = Sequence[str] | Mapping[str, float]
 Report = tuple[str | None, Clicks]
+"""(impression, clicks): one entry of `click_many`."""
 T = TypeVar("T")
 
 
