@@ -92,6 +92,13 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
         """(candidates, features), as stored."""
         return np.frombuffer(self.features, PRECISIONS[precision]).reshape(len(self.candidates), -1)
 
+    def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """What was not pinned: ranks, candidates, and the documents at those ranks as places among those candidates."""
+        page = np.array(self.page, np.int64)
+        ranks = np.setdiff1d(np.arange(len(page)), self.pinned)
+        free = np.setdiff1d(np.arange(len(self.candidates)), page[self.pinned])
+        return ranks, free, np.searchsorted(free, page[ranks])
+
     def shown(self) -> list[str]:
         """The documents on the page, best first."""
         return [self.candidates[document] for document in self.page]

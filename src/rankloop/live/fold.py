@@ -18,6 +18,7 @@ from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restor
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
+from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 
 FORMAT = 1
@@ -34,6 +35,12 @@ class View(NamedTuple):
     model: Any
     scaler: Scaler
     mode: str
+
+    def scores(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One score per candidate, of features as the ranker sees them."""
+        scores = np.zeros(len(X), np.float32)
+        score_candidates(self.model, X, scores)
+        return scores
 
 
 class Summary(NamedTuple):
@@ -168,9 +175,7 @@ class Fold:
         scores = np.frombuffer(impression.scores, np.float32)
         ranks = None
         if impression.pinned:
-            ranks = np.setdiff1d(np.arange(len(documents)), impression.pinned)
-            free = np.setdiff1d(np.arange(len(X)), documents[impression.pinned])
-            documents = np.searchsorted(free, documents[ranks])
+            ranks, free, documents = impression.drawn()
             X, scores = np.ascontiguousarray(X[free]), scores[free]
             clicks = [clicks[rank] for rank in ranks]
         notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1)

@@ -1,4 +1,4 @@
-"""How facts get into the log: one writer, group commit, and the rules for what a click or a closing means.
+"""How facts get into the log: group commit, and the rules for what a click or a closing means.
 
 Requests wait in a queue; the writer takes all that wait, settles them in one transaction, and only when that is on
 disk are they acknowledged. So a hundred requests share one sync, and nothing acknowledged can be lost.
@@ -107,7 +107,8 @@ class _Waiting(NamedTuple):
 
 
 class Writer:
-    """The one thread that writes to a store's log.
+    """A thread that writes down what a service's requests bring. Others write too, here and in other processes: whoever
+    does holds the log, through `Store.transaction`.
 
     `delivery` takes the acknowledgements of a transaction, all at once, in the writer's thread; `committed` is called
     after each transaction that changed something.

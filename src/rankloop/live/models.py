@@ -127,9 +127,7 @@ async def snapshot_document(service: Service, model: LiveModel, version: int) ->
 async def restored(service: Service, model: LiveModel, version: int) -> Fold:
     """The state of a version that is kept."""
     snapshot = await _snapshot(service, model, version)
-    fold = Fold(model.settings, [0.0] * len(model.settings.names))
-    fold.restore(snapshot.state, snapshot.offset)
-    return fold
+    return Fold.restored(model.settings, snapshot.state, snapshot.offset)
 
 
 async def compare(service: Service, model: LiveModel, before: int, after: int) -> Comparison:

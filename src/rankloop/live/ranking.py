@@ -17,7 +17,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import Group, Impression
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
-from rankloop.loop import rank_page, score_candidates
+from rankloop.loop import rank_page
 
 CONTROL_DRAW = 1 << 20
 """The place in the impression's stream that decides the group of somebody unknown: far from all that methods draw."""
@@ -108,7 +108,7 @@ class Ranking:
         ranks = np.setdiff1d(np.arange(size), list(request.pinned.values()))
         page = np.full(size, -1, np.int64)
         page[list(request.pinned.values())] = list(request.pinned)
-        scores = _scores(view, X)
+        scores = view.scores(X)
         if len(ranks) == 0:
             return _Drawn(scores, page, np.zeros((0, 0), np.float32), 0.0)
         drawn = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
@@ -119,9 +119,9 @@ class Ranking:
         page = np.zeros(size, np.int64)
         notes = np.zeros((size, self.settings.learner.note_width()), np.float32)
         if group == Group.CONTROL:
-            return _Drawn(_scores(view, X), np.arange(size), notes, 0.0)
+            return _Drawn(view.scores(X), np.arange(size), notes, 0.0)
         if view.mode == "frozen":
-            scores = _scores(view, X)
+            scores = view.scores(X)
             return _Drawn(scores, np.argsort(-scores, kind="stable")[:size], notes, 0.0)
         if len(X) > self._room:
             self._room = max(len(X), 2 * self._room)
@@ -141,12 +141,6 @@ def incoming_order(request: Request) -> list[int]:
     others = (document for document in range(len(request.candidates)) if document not in request.pinned)
     size = min(request.size, len(request.candidates))
     return [places[rank] if rank in places else next(others) for rank in range(size)]
-
-
-def _scores(view: View, X: NDArray[np.float32]) -> NDArray[np.float32]:
-    scores = np.zeros(len(X), np.float32)
-    score_candidates(view.model, X, scores)
-    return scores
 
 
 def _order(drawn: _Drawn, group: Group) -> NDArray[np.int64]:

@@ -69,9 +69,13 @@ class LiveModel:
         if not task.cancelled():
             task.exception()  # Those who waited for it have left; it must not be reported as forgotten.
 
+    def has_applied(self, offset: int) -> bool:
+        """Whether the state known here has learned from the log up to an offset."""
+        return self._view is not None and self._view.offset >= offset
+
     async def applied(self, offset: int) -> None:
         """Wait until a state is known here that has learned from the log up to an offset."""
-        if self._view is not None and self._view.offset >= offset:
+        if self.has_applied(offset):
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((offset, future))
@@ -143,7 +147,7 @@ class Registry:
                     self._add(model)
             for model_id, (_, offset) in self._store.newest_versions().items():
                 known = self._ids.get(model_id)
-                if known and (known._view is None or known._view.offset < offset):
+                if known and not known.has_applied(offset):
                     self.publish(model_id, load(self._store, stored[model_id])[0].view())
 
     def _add(self, stored: StoredModel) -> None:

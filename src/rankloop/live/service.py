@@ -8,7 +8,7 @@ import asyncio
 import logging
 import secrets as randomness
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -54,6 +54,7 @@ class Service:
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
         self._tasks: list[asyncio.Task[None]] = []
+        self._refreshed = 0
         self.refreshers: list[Callable[[], None]] = []
         """Called every second or two, off the event loop, to notice what other processes did."""
 
@@ -63,7 +64,11 @@ class Service:
         self.registry.start(self._loop)
         if self.learner:
             self.learner.start()
-        self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._refresh())]
+        often = 0.1 if self.store.shared else 1.0
+        self._tasks = [
+            asyncio.create_task(_repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
+            asyncio.create_task(_repeat(self._refresh, often, "what other processes did was not noticed")),
+        ]
 
     async def stop(self) -> None:
         """Write what waits, keep what was learned, and end."""
@@ -264,18 +269,10 @@ class Service:
 
     async def _sweep(self) -> None:
         """Close what has waited longer than its model's window. Only the process that learns a model does this."""
-        while True:
-            await asyncio.sleep(0.5)
-            try:
-                await self._close_unseen()
-                for model in self.registry.all():
-                    if self.learner and model.id in self.learner.folds():
-                        await self._close_due(model)
-            except StoreError:
-                await asyncio.sleep(1.0)
-            except Exception:
-                log.exception("impressions were not closed at the end of their window; trying again")
-                await asyncio.sleep(1.0)
+        await self._close_unseen()
+        for model in self.registry.all():
+            if self.learner and model.id in self.learner.folds():
+                await self._close_due(model)
 
     async def _close_unseen(self) -> None:
         while self._unseen:
@@ -295,27 +292,30 @@ class Service:
 
     async def _refresh(self) -> None:
         """Notice what other processes did: new models, new states, rotated secrets, keys made and revoked."""
-        rounds = 0
-        while True:
-            await asyncio.sleep(0.1 if self.store.shared else 1.0)
-            try:
-                await asyncio.to_thread(self.registry.refresh)
-                rounds += 1
-                if rounds % 10 == 0 or not self.store.shared:
-                    self._signer = await asyncio.to_thread(self._current_signer)
-                    for refresh in self.refreshers:
-                        await asyncio.to_thread(refresh)
-            except StoreError:
-                await asyncio.sleep(0.5)
-            except Exception:
-                # Whatever it is, a key that was revoked must not stay valid because nobody looks any more.
-                log.exception("what other processes did was not noticed; trying again")
-                await asyncio.sleep(0.5)
+        await asyncio.to_thread(self.registry.refresh)
+        self._refreshed += 1
+        if self._refreshed % 10 == 0 or not self.store.shared:
+            self._signer = await asyncio.to_thread(self._current_signer)
+            for refresh in self.refreshers:
+                await asyncio.to_thread(refresh)
 
     def _current_signer(self) -> Signer:
         if not self.store.secrets():
             self.store.add_secret(randomness.token_bytes(SECRET_BYTES), now())
         return Signer(self.store.secrets())
+
+
+async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: str) -> None:
+    """Do something every so many seconds, whatever goes wrong: a key that was revoked, say, must not stay valid because
+    nobody looks any more."""
+    while True:
+        await asyncio.sleep(every)
+        try:
+            await work()
+        except Exception as error:
+            if not isinstance(error, StoreError):
+                log.exception("%s; trying again", complaint)
+            await asyncio.sleep(0.5)
 
 
 def _give_up(future: "asyncio.Future[Any]") -> None:

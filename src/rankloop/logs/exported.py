@@ -11,7 +11,7 @@ from. A file that was cut short or changed has no end that fits, and nothing of 
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from itertools import islice
@@ -62,24 +62,31 @@ def write_export(store: Reader, path: str | os.PathLike[str], at: int, progress:
     The store should be one at a moment (`rankloop.logs.access.at_one_moment`).
     """
     target = Path(path)
-    last = store.last_offset()
-    header = Header(at, last, [model.name for model in store.models()], newest_version())
+    header = Header(at, store.last_offset(), [model.name for model in store.models()], newest_version())
     counts: Counter[str] = Counter()
     with whole_file(target) as file:
         digest = blake2b()
         for piece in (MAGIC + f"{FORMAT}\n".encode(), _frame(["header", msgspec.to_builtins(header)])):
             file.write(piece)
             digest.update(piece)
-        for table in ORDER:
-            for rows in in_chunks(store.export_rows(table)):
-                piece = _frame([table, rows])
-                file.write(piece)
-                digest.update(piece)
-                counts[table] += len(rows)
-                if table == "events":
-                    progress(rows[-1][0], last)
+        for table, rows in frames_of(store, progress):
+            piece = _frame([table, rows])
+            file.write(piece)
+            digest.update(piece)
+            counts[table] += len(rows)
         file.write(_frame(["end", dict(counts), digest.digest()]))
     return dict(counts)
+
+
+def frames_of(store: Reader, progress: Progress = silent) -> Iterator[tuple[str, Rows]]:
+    """Everything in a store: (table, some of its rows) one after the other."""
+    last = store.last_offset()
+    for table in ORDER:
+        waiting = iter(store.export_rows(table))
+        while rows := list(islice(waiting, ROWS_AT_ONCE)):
+            yield table, rows
+            if table == "events":
+                progress(rows[-1][0], last)
 
 
 class Exported:
@@ -185,10 +192,3 @@ def require_schema(path: Path, version: int) -> None:
 def _frame(content: list[Any]) -> bytes:
     body = msgspec.msgpack.encode(content)
     return LENGTH.pack(len(body)) + body
-
-
-def in_chunks(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """A few rows at a time."""
-    waiting = iter(rows)
-    while chunk := list(islice(waiting, ROWS_AT_ONCE)):
-        yield chunk

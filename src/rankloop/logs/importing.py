@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
-from rankloop.live.stores import Reader, Store, is_server, opened, opened_copy
+from rankloop.live.stores import Store, is_server, opened, opened_copy
 from rankloop.live.stores.contract import Rows
 from rankloop.logs.access import existing
-from rankloop.logs.exported import ORDER, Exported, Progress, in_chunks, require_schema, silent, write_export
+from rankloop.logs.exported import ORDER, Exported, Progress, frames_of, require_schema, silent, write_export
 
 NUMBERS_SKIPPED = 1_000_000_000
 """How far a restored store moves each model's impression numbers on: ids that were given out after the backup was
@@ -59,18 +59,8 @@ def restore(path: str | os.PathLike[str], address: str | Path, progress: Progres
         require_schema(Path(path), copy.format)
         counts = copy.count_rows()
         with _empty(address) as store:
-            store.add_rows(_moved_on(_frames(copy, counts["events"], progress), NUMBERS_SKIPPED))
+            store.add_rows(_moved_on(frames_of(copy, progress), NUMBERS_SKIPPED))
     return counts
-
-
-def _frames(source: Reader, events: int, progress: Progress) -> Iterator[tuple[str, Rows]]:
-    done = 0
-    for table in ORDER:
-        for rows in in_chunks(source.export_rows(table)):
-            yield table, rows
-            if table == "events":
-                done += len(rows)
-                progress(done, events)
 
 
 def _moved_on(frames: Iterable[tuple[str, Rows]], numbers: int) -> Iterator[tuple[str, Rows]]:

@@ -1,7 +1,7 @@
 """What a store is. The rules of the log are written once, in `rankloop.live.log`; a store only keeps rows.
 
 Everything that is acknowledged was written in a `transaction`, which holds the log exclusively and is durable when it
-ends. Offsets have no gaps, so a missing event cannot go unnoticed.
+ends. Offsets are given out without gaps, so what is missing was compacted away, with notice, or is a fault.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -97,12 +97,10 @@ class PostgresStore(SQLStore):
 
     @contextmanager
     def at_one_moment(self) -> Iterator["PostgresMoment"]:
-        """The log as it is now, for reading."""
         with closing(self._server.connect()) as connection:
             yield PostgresMoment(connection, self._server)
 
     def add_rows(self, frames: Iterable[tuple[str, Rows]]) -> None:
-        """Add rows to several tables, all or none."""
         with self._server.exclusive() as (connection, _), connection.cursor() as cursor:
             for table, rows in frames:
                 key_columns(table)

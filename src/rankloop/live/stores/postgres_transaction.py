@@ -50,11 +50,9 @@ class PostgresTransaction(SQLTransaction):
         self._next = next_offset
 
     def next_offset(self) -> int:
-        """The place of the next event."""
         return self._next
 
     def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
-        """Those of the impressions that still wait for clicks."""
         if not keys:
             return {}
         rows = self._connection.cursor(binary=True).execute(FIND, _columns(keys)).fetchall()
@@ -68,7 +66,6 @@ class PostgresTransaction(SQLTransaction):
         closed: Sequence[tuple[int, int]],
         tallies: Sequence[Tally],
     ) -> None:
-        """Append events, and keep everything that follows from them."""
         if events:
             with self._connection.cursor().copy("COPY events FROM STDIN (FORMAT BINARY)") as copy:
                 copy.set_types(EVENT_TYPES)

@@ -1,13 +1,27 @@
 """What both stores say in the same words: SQL with a `?` for each value, sent through each store's own connections."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Event, Kind
-from rankloop.live.stores.contract import TABLES, ApiKey, Open, Secret, Snapshot, StoredModel, Tally, key_columns
+from rankloop.live.stores.contract import (
+    TABLES,
+    ApiKey,
+    Open,
+    Reader,
+    Secret,
+    Snapshot,
+    Store,
+    StoredModel,
+    Tally,
+    Transaction,
+    key_columns,
+)
+
+T = TypeVar("T")
 
 EVENT = "position, model, kind, number, at, client, body"
 OPEN = "model, number, shown, at, grp, displacement, clicks"
@@ -48,23 +62,25 @@ def _exported(table: str) -> str:
     return "facts WHERE name <> 'schema'" if table == "facts" else table
 
 
-class SQLReader(ABC):
-    """Everything that can be asked of a log: see `rankloop.live.stores.contract.Reader`."""
+class SQLReader(Reader):
+    """Everything that can be asked of a log."""
 
     @abstractmethod
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """What a question finds."""
 
-    @abstractmethod
-    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
-        """All rows of a table, in the order of its key; a table of any size, a few rows at a time."""
+    def _one(self, kind: Callable[..., T], sql: str, *values: Any) -> T | None:
+        rows = self._rows(sql, values)
+        return kind(*rows[0]) if rows else None
+
+    def _all(self, kind: Callable[..., T], sql: str, *values: Any) -> list[T]:
+        return [kind(*row) for row in self._rows(sql, values)]
 
     # The log
 
     def events(
         self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
     ) -> list[Event]:
-        """Events beyond an offset, in order."""
         where, values = "position > ?", [after]
         if kinds is not None:
             if not kinds:
@@ -72,70 +88,56 @@ class SQLReader(ABC):
             where += f" AND kind IN ({_listed(kinds)})"
         if model is not None:
             where, values = f"{where} AND model = ?", [after, model]
-        rows = self._rows(f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position LIMIT ?", [*values, limit])
-        return [Event(*row) for row in rows]
+        sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position LIMIT ?"
+        return self._all(Event, sql, *values, limit)
 
     def event(self, offset: int) -> Event | None:
-        """The event at an offset, if it is still there."""
-        rows = self._rows(f"SELECT {EVENT} FROM events WHERE position = ?", [offset])
-        return Event(*rows[0]) if rows else None
+        return self._one(Event, f"SELECT {EVENT} FROM events WHERE position = ?", offset)
 
     def last_offset(self) -> int:
-        """The newest event's place."""
         return int(self._rows("SELECT coalesce(max(position), 0) FROM events")[0][0])
 
     def newest_closings(self, model: int, limit: int) -> list[Event]:
-        """Closings of a model's impressions, the newest first."""
         where = f"model = ? AND kind = {int(Kind.CLOSED)}"
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
-        return [Event(*row) for row in self._rows(sql, [model, limit])]
+        return self._all(Event, sql, model, limit)
 
     def erased_events(self) -> dict[int, int]:
-        """How many events of each model were erased."""
         sql = f"SELECT model, count(*) FROM events WHERE kind = {int(Kind.ERASED)} GROUP BY model"
         return dict(self._rows(sql))
 
     # Open impressions and tallies
 
     def open_impression(self, model: int, number: int) -> Open | None:
-        """An impression that still waits for clicks."""
-        rows = self._rows(f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND number = ?", [model, number])
-        return Open(*rows[0]) if rows else None
+        return self._one(Open, f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND number = ?", model, number)
 
     def due(self, model: int, before: int, limit: int) -> list[Open]:
-        """Open impressions shown before a time, oldest first."""
         sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND at < ? ORDER BY at, number LIMIT ?"
-        return [Open(*row) for row in self._rows(sql, [model, before, limit])]
+        return self._all(Open, sql, model, before, limit)
 
     def open_count(self, model: int) -> int:
-        """How many impressions wait for clicks."""
         return int(self._rows("SELECT count(*) FROM open_impressions WHERE model = ?", [model])[0][0])
 
     def newest_open(self, model: int, limit: int) -> list[Open]:
-        """Open impressions, the newest first."""
         sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? ORDER BY at DESC, number DESC LIMIT ?"
-        return [Open(*row) for row in self._rows(sql, [model, limit])]
+        return self._all(Open, sql, model, limit)
 
     def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
-        """What closed impressions add up to."""
         where, values = "model = ? AND span = ? AND minute >= ?", [model, span, since_minute]
         if rank is not None:
             where, values = f"{where} AND rank = ?", [*values, rank]
         sql = f"SELECT * FROM tallies WHERE {where} ORDER BY minute, grp, rank"
-        return [Tally(*row) for row in self._rows(sql, values)]
+        return self._all(Tally, sql, *values)
 
     # Models and their states
 
     def models(self) -> list[StoredModel]:
-        """All models that were not deleted."""
         sql = "SELECT id, name, settings, created FROM models WHERE deleted IS NULL ORDER BY id"
-        return [StoredModel(*row) for row in self._rows(sql)]
+        return self._all(StoredModel, sql)
 
     def newest_snapshot(self, model: int) -> Snapshot | None:
-        """The newest state of a model."""
         sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? ORDER BY version DESC LIMIT 1"
-        rows = self._rows(sql, [model])
-        return Snapshot(*rows[0]) if rows else None
+        return self._one(Snapshot, sql, model)
 
     def newest_versions(self) -> dict[int, tuple[int, int]]:
         """For each model, (version, offset) of its newest snapshot: neither ever goes back."""
@@ -143,37 +145,30 @@ class SQLReader(ABC):
         return {model: (version, position) for model, version, position in rows}
 
     def snapshot(self, model: int, version: int) -> Snapshot | None:
-        """One state of a model."""
         sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? AND version = ?"
-        rows = self._rows(sql, [model, version])
-        return Snapshot(*rows[0]) if rows else None
+        return self._one(Snapshot, sql, model, version)
 
     def snapshots(self, model: int) -> list[Snapshot]:
-        """All states that are kept, newest first, without the states themselves."""
         sql = f"SELECT {SNAPSHOT} FROM snapshots WHERE model = ? ORDER BY version DESC"
         return [Snapshot(m, version, offset, at, b"") for m, version, offset, at in self._rows(sql, [model])]
 
     # Keys, secrets, facts
 
     def api_keys(self) -> list[ApiKey]:
-        """All keys, revoked ones too."""
-        return [ApiKey(*row) for row in self._rows("SELECT * FROM api_keys ORDER BY created, name")]
+        return self._all(ApiKey, "SELECT * FROM api_keys ORDER BY created, name")
 
     def secrets(self) -> list[Secret]:
-        """Signing secrets, newest first."""
-        return [Secret(*row) for row in self._rows("SELECT id, value, created FROM secrets ORDER BY id DESC")]
+        return self._all(Secret, "SELECT id, value, created FROM secrets ORDER BY id DESC")
 
     def fact(self, name: str) -> str | None:
-        """A small thing to remember about the store."""
         rows = self._rows("SELECT value FROM facts WHERE name = ?", [name])
         return rows[0][0] if rows else None
 
     def count_rows(self) -> dict[str, int]:
-        """Rows by table."""
         return {table: int(self._rows(f"SELECT count(*) FROM {_exported(table)}")[0][0]) for table in TABLES}
 
 
-class SQLStore(SQLReader):
+class SQLStore(SQLReader, Store):
     """What is changed outside the group commit, each in a transaction of its own that holds the log."""
 
     @abstractmethod
@@ -186,7 +181,6 @@ class SQLStore(SQLReader):
             return connection.execute(sql, values).rowcount
 
     def reserve(self, model: int, count: int) -> int:
-        """The first of `count` impression numbers that nobody else gets."""
         with self._exclusive() as connection:
             sql = "UPDATE models SET next_number = next_number + ? WHERE id = ? RETURNING next_number"
             rows = connection.execute(sql, [count, model]).fetchall()
@@ -195,22 +189,18 @@ class SQLStore(SQLReader):
         return int(rows[0][0]) - count
 
     def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
-        """Thin out history."""
         if listed := _listed(versions):
             self._change(f"DELETE FROM snapshots WHERE model = ? AND version IN ({listed})", [model])
 
     def forget_deleted_models(self) -> int:
-        """Delete the states and tallies of models that were deleted; how many states."""
         with self._exclusive() as connection:
             connection.execute(f"DELETE FROM tallies WHERE {DELETED}")
             return connection.execute(f"DELETE FROM snapshots WHERE {DELETED}").rowcount
 
     def add_api_key(self, key: ApiKey) -> bool:
-        """Keep a key; False if the name is taken."""
         return self._change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", key) == 1
 
     def replace_api_key(self, key: ApiKey) -> None:
-        """The same name, another secret."""
         sql = (
             "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
             "digest = excluded.digest, scopes = excluded.scopes, created = excluded.created, revoked = excluded.revoked"
@@ -218,11 +208,9 @@ class SQLStore(SQLReader):
         self._change(sql, key)
 
     def revoke_api_key(self, name: str, at: int) -> bool:
-        """No longer accept a key."""
         return self._change("UPDATE api_keys SET revoked = ? WHERE name = ? AND revoked IS NULL", [at, name]) == 1
 
     def add_secret(self, value: bytes, at: int) -> None:
-        """A new secret that signs from now on."""
         self._change("INSERT INTO secrets SELECT coalesce(max(id), 0) + 1, ?, ? FROM secrets", [value, at])
 
     def drop_secrets(self, before: int) -> int:
@@ -230,18 +218,15 @@ class SQLStore(SQLReader):
         return self._change("DELETE FROM secrets WHERE id < (SELECT max(id) FROM secrets WHERE created < ?)", [before])
 
     def set_fact(self, name: str, value: str) -> None:
-        """Remember it, in the place of what was known before."""
         sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         self._change(sql, [name, value])
 
     def keep_fact(self, name: str, value: str) -> str:
-        """Remember it, unless something is known already; what is known from now on."""
         with self._exclusive() as connection:
             connection.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT DO NOTHING", [name, value])
             return str(connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()[0])
 
     def erase(self, client: bytes) -> int:
-        """Blank the impressions of one person, with their clicks; their places in the log stay."""
         if not client:
             return 0
         with self._exclusive() as connection:
@@ -258,7 +243,6 @@ class SQLStore(SQLReader):
         return count
 
     def drop_events(self, before: int) -> int:
-        """Delete events before an offset, but for those of impressions that are still open."""
         return self._change(
             f"DELETE FROM events WHERE position < ? AND kind <> {Kind.CREATED} "
             "AND position < (SELECT max(position) FROM events) AND NOT EXISTS (SELECT 1 FROM "
@@ -267,14 +251,13 @@ class SQLStore(SQLReader):
         )
 
 
-class SQLTransaction:
+class SQLTransaction(Transaction):
     """The part of a transaction that needs no speed: models and their states."""
 
     def __init__(self, connection: Connection) -> None:
         self._held = connection
 
     def create_model(self, name: str, settings: bytes, at: int) -> int | None:
-        """A new model's id; None if the name is taken."""
         sql = (
             "INSERT INTO models (id, name, settings, created) SELECT coalesce(max(id), 0) + 1, ?, ?, ? FROM models "
             "WHERE true ON CONFLICT DO NOTHING RETURNING id"
@@ -283,12 +266,10 @@ class SQLTransaction:
         return int(rows[0][0]) if rows else None
 
     def delete_model(self, model: int, at: int) -> None:
-        """Forget the name; events stay until they are compacted away."""
         self._held.execute("UPDATE models SET deleted = ? WHERE id = ?", [at, model])
         self._held.execute("DELETE FROM open_impressions WHERE model = ?", [model])
 
     def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
-        """Keep it, if nobody else has gone on from the state it builds on."""
         sql = "SELECT coalesce(max(position), -1) FROM snapshots WHERE model = ?"
         if self._held.execute(sql, [snapshot.model]).fetchone()[0] != expects:
             return False

@@ -2,7 +2,7 @@
 
 Writes go through one connection, guarded by a lock in this process and by SQLite's own between processes; reads have
 a connection per thread and never wait for writers. Checkpoints, which would make some commit wait for megabytes of
-copying, are done by a thread of their own.
+copying, are done by a thread of their own while a service runs.
 """
 
 import os
@@ -133,7 +133,6 @@ class SQLiteStore(SQLStore):
 
     @contextmanager
     def at_one_moment(self) -> Iterator["SQLiteMoment"]:
-        """The log as it is now, for reading."""
         with translated(self.path):
             connection = self._connect()
         try:
@@ -143,7 +142,6 @@ class SQLiteStore(SQLStore):
                 connection.close()
 
     def add_rows(self, frames: Iterable[tuple[str, Rows]]) -> None:
-        """Add rows to several tables, all or none."""
         with self._exclusive() as connection:
             for table, rows in frames:
                 key_columns(table)

@@ -34,11 +34,9 @@ class SQLiteTransaction(SQLTransaction):
         """Bytes of the events written, roughly."""
 
     def next_offset(self) -> int:
-        """The place of the next event."""
         return int(self._connection.execute(NEXT_OFFSET).fetchone()[0])
 
     def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
-        """Those of the impressions that still wait for clicks."""
         rows: list[Any] = []
         for where, values in _places(keys):
             rows += self._connection.execute(f"SELECT {OPEN} FROM open_impressions {where}", values).fetchall()
@@ -52,7 +50,6 @@ class SQLiteTransaction(SQLTransaction):
         closed: Sequence[tuple[int, int]],
         tallies: Sequence[Tally],
     ) -> None:
-        """Append events, and keep everything that follows from them."""
         self.written += sum(len(event.body) + ROW_BYTES for event in events)
         self._insert("events", events)
         self._insert("open_impressions", opened)

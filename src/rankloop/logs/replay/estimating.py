@@ -16,7 +16,6 @@ from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
-from rankloop.loop import score_candidates
 from rankloop.offpolicy import (
     Estimate,
     Evidence,
@@ -112,18 +111,15 @@ class Evaluator:
         if not isinstance(self._policy, PlackettLuce):
             self._unweighed.append(clicks)
             return f"drawn by {self._logged.learner.name}, whose pages have no probability for each rank"
-        ranks = np.setdiff1d(np.arange(len(impression.page)), impression.pinned)
+        ranks, free, places = impression.drawn()
         if len(ranks) == 0:
             return "pinned"
-        page = np.array(impression.page, np.int64)
-        free = np.setdiff1d(np.arange(len(impression.candidates)), page[impression.pinned])
         drawn = np.frombuffer(impression.scores, np.float32)[free]
-        places = np.searchsorted(free, page[ranks])
         raw = impression.matrix(self._logged.precision)
         try:
             weights = [
                 weigh(
-                    drawn, _scores(candidate.view, raw)[free], places,
+                    drawn, candidate.view.scores(candidate.view.scaler.apply(raw))[free], places,
                     examination=self._theta[ranks], logged=self._policy, new=candidate.policy,
                 )
                 for candidate in self._candidates
@@ -161,10 +157,3 @@ class Evaluator:
             for other in against
             if other != last
         ]
-
-
-def _scores(view: View, raw: NDArray[np.generic]) -> NDArray[np.float32]:
-    X = view.scaler.apply(raw)
-    scores = np.zeros(len(X), np.float32)
-    score_candidates(view.model, X, scores)
-    return scores

@@ -104,9 +104,8 @@ class Replay:
         if shown is None or shown.kind != Kind.SHOWN or type(new) is type(old) or new.note_width() == old.note_width():
             return shown
         impression: Impression = decode(shown.kind, shown.body)
-        ranks = np.setdiff1d(np.arange(len(impression.page)), impression.pinned)
-        scores = np.frombuffer(impression.scores, np.float32)
-        notes = new.notes_of(scores, np.array(impression.page, np.int64)[ranks])
+        _, free, documents = impression.drawn()
+        notes = new.notes_of(np.frombuffer(impression.scores, np.float32)[free], documents)
         return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
 
 
