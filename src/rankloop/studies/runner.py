@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str], None] | None = None) -> Plan:
+def make_plan(study: Study, cells: list[Cell], folder: Path) -> Plan:
     """Open (or import, or make) the collections, and find out which runs are missing."""
     _require_own(folder, study)
     facts: dict[tuple[bytes, int | None], Facts] = {}
@@ -84,8 +84,6 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, tell: Callable[[str
     for cell in cells:
         place = (msgspec.json.encode(cell.source), cell.fold)
         if place not in facts:
-            if tell is not None:
-                tell(cell.source.name + ("" if cell.fold is None else f" fold {cell.fold}"))
             facts[place] = Facts.of(open_source(cell.source, cell.fold))
         cell = cell.on(facts[place].grades)
         key = key_of(cell, facts[place].content_hash)
