@@ -101,8 +101,12 @@ def assert_pages_that_nobody_saw_teach_nothing(address, traffic):
 
 UNPRIVILEGED = """
 import os, sys
-import rankloop.live.serving
+import rankloop.live.serving, rankloop.web.dashboard
 from rankloop.cli import main
+try:
+    main(["serve", "--help"])  # imports what the command line needs, while it may still be read
+except SystemExit:
+    pass
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
