@@ -50,16 +50,7 @@ T = TypeVar("T")
 
 
 class _Settings:
-    """What both clients are made of.
-
-    Args:
-        url: where the service listens, such as `http://127.0.0.1:8080`.
-        key: an API key, if the service asks for one.
-        timeout: seconds that connecting, sending and the answer may take, each. The service gives up on its own store
-            after 1 second and then answers in the incoming order itself, so more than that is worth waiting for.
-        page_size: how many documents a fallback shows if `rank` is not told a `size`.
-        keep: how many reports are kept while the service is down; beyond that, the oldest are given up.
-    """
+    """What both clients are made of; `Client` says what the arguments mean."""
 
     _transport: Callable[..., Any]
 
@@ -85,12 +76,12 @@ class _Settings:
 
     @property
     def kept(self) -> int:
-        """Reports that wait for the service to come back."""
+        """How many reports are waiting for the service to come back."""
         return len(self._conversation.kept)
 
     @property
     def dropped(self) -> int:
-        """Reports that were given up: too many to keep, or too old when the service came back."""
+        """How many reports were given up: too many to keep, or too old when the service came back."""
         return self._conversation.kept.dropped
 
     def _manage(self, method: str, path: str, content: Any = None) -> Talk[dict[str, Any]]:
@@ -125,7 +116,15 @@ def _awaits(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
 
 
 class Client(_Settings):
-    """A connection to a service, for threads that may wait.
+    """A connection to a service.
+
+    Args:
+        url: where the service listens, such as `http://127.0.0.1:8080`.
+        key: an API key, if the service asks for one.
+        timeout: seconds that connecting, sending and the answer may take, each. The service gives up on its own store
+            after 1 second and then answers in the incoming order itself, so more than that is worth waiting for.
+        page_size: how many documents a fallback shows if `rank` is given no `size`.
+        keep: how many reports are kept while the service is down; beyond that, the oldest are given up.
 
     >>> page = Client("http://127.0.0.1:1").rank("shop", {"a": [0.3], "b": [0.9]}, size=2, pinned={"b": 1})
     >>> page.ranking, page.group, page.impression
@@ -194,7 +193,7 @@ class Client(_Settings):
 
     @_waits
     def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Talk[Clicked | None]:
-        """Report clicked ids, or how much each is worth, in [0, 1]; `close`: nothing more will come.
+        """Report clicked ids, or how much each is worth, in [0, 1]; `close`: no more clicks will come.
 
         None if the page was a fallback, which nobody can learn from, or if the report is kept for later.
         """
@@ -215,14 +214,14 @@ class Client(_Settings):
 
     @_waits
     def flush(self) -> Talk[bool]:
-        """Send what was kept; whether everything is delivered."""
+        """Send what was kept; True if everything has been delivered."""
         return self._conversation.flush()
 
     @_waits
     def create_model(
         self, /, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
     ) -> Talk[dict[str, Any]]:
-        """Make a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings.
+        """Create a model; `start` of the answer says how much it will explore. See `ModelSettings` for the settings.
 
         `dry_run`: only say so, and make nothing.
         """
@@ -256,12 +255,12 @@ class Client(_Settings):
 
     @_waits
     def freeze_scaling(self, name: str) -> Talk[dict[str, Any]]:
-        """Let running statistics stay as they are, so that the model can be exported."""
+        """Keep running statistics as they are now, so that the model can be exported."""
         return self._manage("POST", _at(name, "freeze-scaling"))
 
     @_waits
     def snapshots(self, name: str) -> Talk[list[dict[str, Any]]]:
-        """The states of a model that are kept."""
+        """The kept states of a model."""
         return list((yield from self._manage("GET", _at(name, "snapshots")))["snapshots"])
 
     @_waits
@@ -281,7 +280,7 @@ class Client(_Settings):
 
     @_waits
     def delete_model(self, name: str) -> Talk[dict[str, Any]]:
-        """Forget a model."""
+        """Delete a model."""
         return self._manage("DELETE", _at(name))
 
 
