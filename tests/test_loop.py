@@ -1,8 +1,10 @@
 """One impression after the other, learned from at once or late: the compiled loop does what is done by hand."""
 
+import numpy as np
 import pytest
 
 from rankloop.learners import DBGD, ROLTR
+from rankloop.loop import Record, note_impression
 from rankloop.simulation import simulate
 from rankloop.users import noisy
 
@@ -28,3 +30,12 @@ def test_every_impression_counts_its_clicks():
     small.drive(ROLTR(), noisy(), DATA, 80, seed=5, seen=lambda i, page, clicks, grades: counted.append(clicks.sum()))
     assert run.clicks.tolist() == counted
     assert 0 < sum(counted) < 800
+
+
+def test_online_ndcg_reads_nothing_beyond_its_cut_off():
+    """A kernel does not check bounds: what lies behind the discounts in memory must not count."""
+    memory = np.array([1.0, 0.5, 99.0])
+    record = Record(ndcg=np.zeros(1), clicks=np.zeros(1, np.int64), variance=np.zeros(0))
+    note_impression(record, 0, np.array([1, 1, 1]), np.array([1.0, 0.0, 1.0]), 3.0, memory[:2])
+    assert record.ndcg.tolist() == [0.5]  # (1 + 0.5)/3
+    assert record.clicks.tolist() == [2]

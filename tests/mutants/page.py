@@ -53,7 +53,8 @@ def markdown(mutants: list[Mutant], verdicts: Verdicts) -> str:
             "overlook: a sign, a bound, a forgotten check. The tests nearest to it run first and, if they notice "
             "nothing, the whole suite. A mutant that no test notices has survived, and shows what no test states. "
             "The list is `tests/mutants/mutants.toml`; every verdict, with the test that failed first, is in "
-            "[results/mutation.json](results/mutation.json)."
+            "[results/mutation.json](results/mutation.json). Tests were added until those that survived at first were "
+            "caught: the share is about this list, not about every mistake that could be made."
         ),
         "",
         _paragraph(
