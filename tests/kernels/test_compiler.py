@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from rankloop.kernels.compiler import sources_fingerprint
+
 USER = """
 from typing import NamedTuple
 import msgspec, numpy as np
@@ -66,3 +68,16 @@ def test_code_from_outside_is_cached_until_it_is_edited_and_never_in_the_way_of_
     (here / "patience.py").write_text("CLICKS = 3\n")
     assert run(OUTSIDE)[-1] == "3"
     assert run(BUILT_IN, "elsewhere")[:2] == ["from", "disk"]
+
+
+def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_changes(tmp_path):
+    files = {"loop.py": "from rankloop.metrics import CUTOFF\n@kernel\ndef f(): pass", "metrics.py": "CUTOFF = 10"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    before = sources_fingerprint(tmp_path)
+    (tmp_path / "report.py").write_text("CUTOFF = 3")
+    assert sources_fingerprint(tmp_path) == before
+    for name, text in files.items():
+        (tmp_path / name).write_text(text + "\n# edited")
+        assert sources_fingerprint(tmp_path) != before
+        (tmp_path / name).write_text(text)

@@ -33,6 +33,7 @@ _KEPT_GENERATIONS = 6
 _implementers: dict[type, set[str]] = {}
 """By kind of named tuple, the modules that say what is done with it."""
 _COMPILED = re.compile(rb"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
+_IMPORTED = re.compile(rb"^from rankloop\.([\w.]+) import", re.MULTILINE)
 
 
 def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
@@ -158,20 +159,23 @@ def cache_folder() -> Path:
     except OSError:
         # Numba unpickles what it finds in its cache, so a folder that others could have filled will not do.
         base = Path(tempfile.mkdtemp(prefix="rankloop-compiled-"))
-    folder = base / f"rankloop-{_sources_fingerprint()}"
+    folder = base / f"rankloop-{sources_fingerprint(Path(__file__).parents[1])}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
         _forget_old_generations(base, "rankloop-*")
     return folder
 
 
-def _sources_fingerprint() -> str:
-    package = Path(__file__).parents[1]
+def sources_fingerprint(package: Path) -> str:
+    """Of every file of the package that holds a kernel, and of those it imports: their constants are compiled in."""
+    texts = {path: path.read_bytes() for path in package.rglob("*.py")}
+    kernels = [text for text in texts.values() if _COMPILED.search(text)]
+    imported = {name.decode().replace(".", "/") for text in kernels for name in _IMPORTED.findall(text)}
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        source = path.read_bytes()
-        if _COMPILED.search(source):
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + source)
+    for path, text in sorted(texts.items()):
+        place = path.relative_to(package).as_posix()
+        if text in kernels or place.removesuffix(".py").removesuffix("/__init__") in imported:
+            digest.update(place.encode() + b"\0" + text)
     return digest.hexdigest()[:16]
 
 
