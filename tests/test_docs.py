@@ -173,10 +173,12 @@ def test_the_page_of_commands_is_what_the_command_line_says():
 
 
 def test_the_reference_has_everything_that_is_public():
-    described = " ".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
+    described = "\n".join(page.read_text() for page in (ROOT / "docs" / "api").glob("*.md"))
     names = {f"rankloop.{name}" for name in rankloop.__all__} | {f"rankloop.client.{name}" for name in client.__all__}
     absent = {name for name in names if not re.search(rf"::: {re.escape(name)}\b", described)}
     assert not absent, f"no page below docs/api describes {sorted(absent)}"
+    for named in re.findall(r"^::: (\S+)$", described, flags=re.MULTILINE):
+        assert pkgutil.resolve_name(named), f"docs/api describes {named}"
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
