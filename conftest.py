@@ -121,8 +121,8 @@ def pytest_collection_modifyitems(items):
         needed += [mark for folder, mark in MARKED_BY_FOLDER.items() if folder in item.path.parents]
         for mark in needed:
             item.add_marker(mark)
-        parameters = getattr(getattr(item, "callspec", None), "params", {})
-        if "postgres" in (parameters.get("address"), parameters.get("store")):
+        values = getattr(getattr(item, "callspec", None), "params", {}).values()
+        if any(isinstance(value, str) and value == "postgres" for value in values):
             item.add_marker("postgres")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 

@@ -246,6 +246,7 @@ def test_a_lost_lease_is_noticed_and_the_state_is_not_published_any_more(store):
 # Trouble
 
 
+@pytest.mark.slow
 def test_after_an_error_of_the_store_learning_goes_on_from_the_snapshot_with_the_same_bits(store, monkeypatch):
     settings = model(scaling="running")
     number = make_model(store, settings)

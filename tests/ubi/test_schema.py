@@ -268,6 +268,7 @@ def test_a_time_comes_back_to_the_microsecond_and_names_its_offset(at):
         stamp(at.replace(tzinfo=None))
 
 
+@pytest.mark.slow
 @given(sessions())
 def test_what_is_written_conforms(found):
     for page, clicks in found:

@@ -113,6 +113,7 @@ def test_a_service_has_only_so_many_models(app, refused, monkeypatch):
     refused("POST", "/v1/models", 409, "too_many_models", json={"name": "new", "features": 2})
 
 
+@pytest.mark.slow
 def test_a_dry_run_makes_nothing(app):
     before = everything(app)
     body = {"name": "new", "features": 2, "start": {"from": "incoming", "feature": "f1"}}
