@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,11 +83,14 @@ def folder() -> Iterator[Path]:
         shutil.rmtree(made)
 
 
+COMMAND = (sys.executable, "-c", "from rankloop.cli import main; main()")
+
+
 @contextmanager
-def serving(store: Path | str, port: int = 8791) -> Iterator[Service]:
+def serving(store: Path | str, port: int = 8791, command: Sequence[str] = COMMAND) -> Iterator[Service]:
     """A real `rankloop serve`."""
-    command = [sys.executable, "-c", "from rankloop.cli import main; main()", "serve", str(store), "--port", str(port)]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+    words = [*command, "serve", str(store), "--port", str(port)]
+    process = subprocess.Popen(words, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     service = Service(process, port)
     try:
         _wait(service)
@@ -98,7 +101,7 @@ def serving(store: Path | str, port: int = 8791) -> Iterator[Service]:
 
 
 def _wait(service: Service) -> None:
-    for _ in range(600):
+    for _ in range(6000):
         try:
             service.get("/readyz")
             return
