@@ -1,6 +1,5 @@
 """Splits and collections: what fits together is taken, everything else is refused with a sentence."""
 
-import dataclasses
 import pickle
 from types import SimpleNamespace
 
@@ -8,24 +7,13 @@ import numba
 import numpy as np
 import pytest
 
-import rankloop as rl
 from rankloop import data
 from rankloop.data import Collection, Split
-from rankloop.data.store import arrays
 from rankloop.errors import DataError
 
-PARTS = {
-    "features": np.arange(6, dtype=np.float32).reshape(3, 2),
-    "offsets": np.array([0, 2, 3]),
-    "grades": np.array([2, 0, 1], np.uint8),
-    "query_ids": np.array([7, 9]),
-}
-SPLIT = Split(**PARTS)
+from .splits import PARTS, SPLIT
 
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path, monkeypatch):
-    monkeypatch.setenv("RANKLOOP_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("own_home")
 
 
 @pytest.mark.parametrize(
@@ -126,25 +114,6 @@ def test_a_split_survives_a_pickle():
 def test_a_collection_is_made_of_splits(members, words):
     with pytest.raises(DataError, match=words):
         Collection("mine", **members)
-
-
-def test_a_collection_in_memory_has_the_hash_of_the_same_data_in_the_store(monkeypatch):
-    tiny = data.load("tiny", scale=0.1)
-    copies = {name: Split(s.features, s.offsets, s.grades, s.query_ids) for name, s in tiny.splits.items()}
-    mine = Collection("mine", **copies)
-    assert mine.content_hash == tiny.content_hash == data.info("tiny", scale=0.1).content_hashes["fold1"]
-    assert dataclasses.replace(mine, vali=None).content_hash != mine.content_hash
-    other = Collection("mine", **copies | {"test": Split.of(copies["test"].features, 0 * copies["test"].grades,
-                       np.repeat(copies["test"].query_ids, np.diff(copies["test"].offsets)))})  # fmt: skip
-    assert other.content_hash != mine.content_hash
-    monkeypatch.setattr(rl.data.collection, "digest_of_arrays", lambda _: pytest.fail("read again"))
-    assert data.load("tiny", scale=0.1).content_hash == mine.content_hash
-
-
-def test_the_digest_of_a_split_is_that_of_its_files(tmp_path):
-    with arrays.SplitWriter(tmp_path / "train", features=2) as writer:
-        writer.add(SPLIT.query_ids, SPLIT.offsets, SPLIT.features, SPLIT.grades)
-    assert writer.summary.digest == SPLIT.digest == arrays.open_split(tmp_path / "train").digest
 
 
 def test_grades_are_counted_over_all_splits_unless_they_are_known():
