@@ -109,7 +109,12 @@ class _Pool:
 
 def post(path: str, body: bytes) -> bytes:
     """A whole HTTP request."""
-    lines = (f"POST {path} HTTP/1.1", "host: localhost", "content-type: application/json", f"content-length: {len(body)}")
+    lines = (
+        f"POST {path} HTTP/1.1",
+        "host: localhost",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
+    )
     return "\r\n".join((*lines, "", "")).encode() + body
 
 
