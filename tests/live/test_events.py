@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from diary import Diary, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -11,6 +10,8 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import FOLDED, PRECISIONS, Clicks, Closing, Event, Impression, Kind, Restored, decode, encode
 from rankloop.live.requests import Candidate, Limits, RankBody, checked_request
 from rankloop.live.settings import ModelSettings
+
+from .diary import Diary, page_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBERS = st.integers(0, 2**32)

@@ -5,7 +5,6 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
-from diary import Diary, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from rankloop.live.fold import FATES, Fold, summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
 
 from ..proofs import literal
+from .diary import Diary, page_of
 
 FEATURES = 3
 LEARNERS = [

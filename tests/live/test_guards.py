@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from diary import Diary, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,8 @@ from rankloop.live.descriptions import Exploration
 from rankloop.live.service import Service
 from rankloop.live.settings import Guards, ModelSettings, Weights
 from rankloop.live.stores import open_store
+
+from .diary import Diary, page_of
 
 FEATURES = 3
 X = np.random.default_rng(1).normal(size=(6, FEATURES)).astype(np.float32)

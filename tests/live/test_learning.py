@@ -7,8 +7,6 @@ import threading
 import msgspec
 import numpy as np
 import pytest
-from diary import request
-from in_process import X, click, rank, running, told, until
 from tests.patience import PATIENCE, wait_until
 
 from rankloop.learners import DBGD, PMGD, ROLTR
@@ -23,6 +21,9 @@ from rankloop.live.serving import serve
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.contract import Snapshot
+
+from .diary import request
+from .in_process import X, click, rank, running, told, until
 
 HOUR = 3_600_000
 

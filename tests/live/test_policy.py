@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from diary import Diary, page_of, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from rankloop.live.settings import ModelSettings, Weights
 
 from ..proofs import literal
 from ..proofs.chisquare import agrees
+from .diary import Diary, page_of, request
 
 FEATURES, SEED = 4, 12
 START = (1.0, -0.5, 0.25, 2.0)

@@ -8,7 +8,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from diary import Diary, page_of, request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -22,6 +21,7 @@ from rankloop.propensities import PowerLaw
 
 from ..proofs import literal
 from ..proofs.chisquare import agrees
+from .diary import Diary, page_of, request
 
 START = (1.0, -2.0)
 X = np.random.default_rng(5).normal(size=(6, 2)).astype(np.float32)

@@ -4,7 +4,6 @@ import asyncio
 
 import msgspec
 import pytest
-from in_process import X, click, rank, running, told, until
 
 from rankloop.live import registry
 from rankloop.live.errors import RequestError, StoreError
@@ -14,6 +13,8 @@ from rankloop.live.registry import LiveModel
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.contract import StoredModel
+
+from .in_process import X, click, rank, running, told, until
 
 
 def model(name: str = "m") -> ModelSettings:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from diary import Diary, page_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -11,6 +10,8 @@ from rankloop.errors import SettingsError
 from rankloop.live.events import Kind
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import ModelSettings, Weights
+
+from .diary import Diary, page_of
 
 FEATURES = 3
 # Values on a grid, so that a feature is either constant or clearly not, in float64 as on paper.

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import msgspec
 import numpy as np
 import pytest
-from in_process import IDS, X, click, rank, running, told, until, weights
 from tests.patience import AS_IT_IS, PATIENCE
 
 from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights
@@ -27,6 +26,7 @@ from rankloop.users import noisy
 from rankloop.users.position_based import click_by_position
 
 from ..proofs import small
+from .in_process import IDS, X, click, rank, running, told, until, weights
 
 
 def model(**more) -> ModelSettings:

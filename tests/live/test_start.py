@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from diary import Diary, page_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import starting_point
 
 from ..proofs import literal
+from .diary import Diary, page_of
 
 SAMPLE = ((9.0, 7.0, 4.0, 1.0), (3.0, 2.0, 1.0), (5.0, 4.5, 4.0, 2.0, 0.0))
 

@@ -1,17 +1,12 @@
 """The service learns what the simulation learns: same seed, same traffic, same bits."""
 
-import json
-
 import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
 import rankloop as rl
-from rankloop.cli import main
 from rankloop.client import Client, RefusedError, ServiceError
 from rankloop.errors import SettingsError
-from rankloop.live.keys import create_key
-from rankloop.live.stores import open_store
 from rankloop.live.traffic import ensure_model, play
 from rankloop.loop import draw_query
 
@@ -151,76 +146,3 @@ def test_a_service_that_ends_in_the_middle_ends_the_traffic_with_a_sentence(tmp_
                 client, "short-lived", rl.users.noisy(), data, 50, seed=1, batch=50, evaluate_every=0,
                 progress=lambda done, *_: kill_at.get(done, lambda: None)(),
             )  # fmt: skip
-
-
-@pytest.fixture
-def command(capsys):
-    """`rankloop simulate-traffic` on a small world: (exit code, standard output, standard error)."""
-
-    def run(*words):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(["simulate-traffic", "--scale", "0.1", *words])
-        told = capsys.readouterr()
-        return left.value.code, told.out, told.err
-
-    return run
-
-
-def test_the_command_shows_curves_as_table_picture_and_json(service, data, tmp_path, command):
-    words = ["--url", service.url, "--model", "by-command", "--learner", "PDGD", "--set", "learning_rate=0.05"]
-    words += ["--impressions", "60", "--evaluate-every", "20", "--seed", "11"]
-    code, told, trouble = command(*words, "--json", "--picture", str(tmp_path / "curve.png"))
-    assert code == 0, trouble
-    found = json.loads(told)
-    here = rl.simulate(rl.PDGD(learning_rate=0.05), rl.users.noisy(), data, 60, seed=11, evaluate_every=20)
-    assert found["weights"] == here.weights.tolist()
-    assert [point["offline"] for point in found["curve"]] == here.offline_curve[:, 1].tolist()
-    assert found["curve"][1]["online"] == here.online_curve[:20].mean()
-    assert found["online_ndcg"] == here.online_ndcg
-    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
-    code, shown, progress = command(*words)
-    assert code == 0
-    assert "goes on from version 60" in progress
-    assert f"{here.offline_curve[-1, 1]:.4f}" in shown.splitlines()[1]
-
-
-def test_the_command_without_a_service_says_one_sentence(command):
-    code, told, trouble = command("--url", "http://127.0.0.1:1")
-    assert (code, told) == (2, "")
-    assert len(trouble.strip().splitlines()) == 1
-    assert "no service to play with" in trouble
-    assert "rankloop serve" in trouble
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--user", "drunk"], "user must be one of"),
-        (["--set", "learning_rate"], "--set takes SETTING=VALUE"),
-        (["--learner", "ROLTR", "--set", "reward=ips"], "reward must be one of"),
-        (["--picture", "curve.xyz"], "--picture takes a .png"),
-        (["--url", "127.0.0.1:8080"], "http://"),
-    ],
-)
-def test_a_mistake_on_the_command_line_is_one_sentence(words, sentence, command):
-    code, told, trouble = command(*words)
-    assert (code, told) == (2, "")
-    assert sentence in trouble
-    assert len(trouble.strip().splitlines()) == 1
-
-
-def test_the_key_comes_from_the_environment(tmp_path, command, monkeypatch):
-    store = open_store(tmp_path / "rankloop.db")
-    key = create_key(store, "tester", ["rank", "click", "admin"], 0)
-    store.close()
-    with Serving(tmp_path) as running:
-        words = ["--url", running.url, "--impressions", "5", "--json"]
-        monkeypatch.setenv("RANKLOOP_API_KEY", "rl_wrong")
-        code, told, trouble = command(*words)
-        assert (code, told) == (2, "")
-        assert "API key" in trouble
-        monkeypatch.setenv("RANKLOOP_API_KEY", key)
-        code, told, trouble = command(*words)
-        assert code == 0, trouble
-        assert key not in told + trouble

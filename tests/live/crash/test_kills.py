@@ -4,8 +4,8 @@ import random
 import time
 
 import pytest
-from serving import Serving
 
+from ..serving import Serving
 from .evidence import examine
 from .traffic import Traffic, last_visit, make_model
 

@@ -5,12 +5,12 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from serving import Serving
 from tests.patience import COMMAND, PATIENCE, wait_until
 
 from rankloop.live.log import Show, Writer
 from rankloop.live.stores import open_store
 
+from ..serving import Serving
 from .evidence import examine
 from .traffic import Traffic, last_visit, make_model
 

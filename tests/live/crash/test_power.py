@@ -10,7 +10,6 @@ from collections import Counter
 from contextlib import closing
 
 import pytest
-from serving import Serving
 
 from rankloop.live.events import Kind
 from rankloop.live.models import create_model
@@ -19,6 +18,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store, opened
 from rankloop.live.tokens import Signer
 
+from ..serving import Serving
 from . import disk
 from .disk import ANSWER, SYNC_BEGINS, SYNC_ENDS, WRITE
 from .traffic import SETTINGS, Traffic

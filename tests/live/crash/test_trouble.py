@@ -11,13 +11,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from serving import Serving
 from tests.patience import PATIENCE
 
 from rankloop.live.events import Kind, decode
 from rankloop.live.stores import open_store, opened
 from rankloop.live.tokens import Signer
 
+from ..serving import Serving
 from . import disk
 from .evidence import examine
 from .traffic import Caller, Traffic, last_visit, make_model, one_page

@@ -7,12 +7,13 @@ import time
 
 import psycopg
 import pytest
-from postgres_server import PASSWORD, PostgresServer
 from tests.patience import PATIENCE, wait_until
 
 from rankloop.live.errors import StoreError
 from rankloop.live.log import Show, Writer, settle
 from rankloop.live.stores import open_store, postgres_connections
+
+from ..postgres_server import PASSWORD, PostgresServer
 
 SECRETS = (PASSWORD, *PASSWORD.replace("/", " ").replace(":", " ").replace("@", " ").split())
 

@@ -10,14 +10,10 @@ from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
 from rankloop.live.learning import load
 from rankloop.live.stores import open_store
-from rankloop.logs.access import at_one_moment
-from rankloop.logs.exported import Exported, write_export
 from rankloop.logs.importing import NUMBERS_SKIPPED, back_up, import_log, restore
-from rankloop.logs.ubi_file import write_ubi
 from rankloop.logs.verifying import verify
-from rankloop.ubi import UbiQuery, read_bulk, read_events, read_queries
 
-from .logs import Log, contents
+from .writing import Log, contents, exported
 
 
 @pytest.fixture
@@ -34,11 +30,6 @@ def other(address, request, tmp_path):
     if address.startswith("postgresql"):
         return str(tmp_path / "other.db")
     return request.getfixturevalue("postgres_server").new_log()
-
-
-def exported(address, path):
-    with at_one_moment(address) as store:
-        return write_export(store, path, at=5)
 
 
 def weights(address):
@@ -83,63 +74,12 @@ def test_traffic_goes_on_where_the_exported_log_ended(log, address, other, tmp_p
     store.close()
 
 
-def test_an_export_says_what_it_is_and_is_for_nobody_else_to_read(log, address, tmp_path):
-    exported(address, tmp_path / "log")
-    header = Exported(tmp_path / "log").header
-    assert (header.models, header.last_offset, header.exported) == (["shop"], log.store.last_offset(), 5)
-    assert (tmp_path / "log").stat().st_mode & 0o077 == 0
-
-
-def test_a_flipped_byte_anywhere_in_an_export_is_noticed_and_nothing_is_imported(tmp_path):
-    store = open_store(tmp_path / "log.db")
-    Log.filled(store, impressions=10)
-    store.close()
-    exported(tmp_path / "log.db", tmp_path / "log")
-    whole = (tmp_path / "log").read_bytes()
-    for place in range(3, len(whole), len(whole) // 40):
-        (tmp_path / "bad").write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(DataError):
-            import_log(tmp_path / "bad", tmp_path / "new.db")
-        assert not (tmp_path / "new.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (lambda whole: whole[: len(whole) // 2], "cut short"),
-        (lambda whole: whole[:-1], "cut short"),
-        (lambda whole: whole + whole[-40:], "broken"),
-        (lambda whole: b"", "not a log that rankloop exported"),
-        (lambda whole: b"hello\n", "not a log that rankloop exported"),
-        (lambda whole: b"rankloop-log 2\n" + whole[15:], "newer rankloop"),
-    ],
-)
-def test_a_file_that_is_not_a_whole_export_is_refused_with_a_sentence(tmp_path, content, told):
-    store = open_store(tmp_path / "log.db")
-    Log.filled(store, impressions=10)
-    store.close()
-    exported(tmp_path / "log.db", tmp_path / "log")
-    (tmp_path / "bad").write_bytes(content((tmp_path / "log").read_bytes()))
-    with pytest.raises(DataError, match=told):
-        import_log(tmp_path / "bad", tmp_path / "new.db")
-    assert not (tmp_path / "new.db").exists()
-
-
 def test_a_log_is_imported_into_an_empty_store_only(log, store, address, tmp_path):
     exported(address, tmp_path / "log")
     before = contents(store)
     with pytest.raises(SettingsError, match="not empty"):
         import_log(tmp_path / "log", address)
     assert contents(store) == before
-
-
-def test_an_export_that_cannot_be_written_leaves_what_was_there(log, address, tmp_path):
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match="folder"):
-        exported(address, tmp_path / "folder")
-    with pytest.raises(DataError, match="No such file"):
-        exported(address, tmp_path / "nowhere" / "log")
-    assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
 
 
 # Beside a writer
@@ -211,24 +151,3 @@ def test_what_is_no_backup_is_refused_and_nothing_is_made(tmp_path):
         with pytest.raises((DataError, StoreError)):
             restore(bad, tmp_path / "new.db")
         assert not (tmp_path / "new.db").exists()
-
-
-# UBI
-
-
-def test_a_log_as_ubi_has_every_page_every_click_and_the_ids_that_rank_gave(log, store, address, tmp_path):
-    with at_one_moment(address) as moment:
-        counts = write_ubi(moment, tmp_path / "both", "ubi")
-        write_ubi(moment, tmp_path / "queries", "ubi-queries")
-        write_ubi(moment, tmp_path / "events", "ubi-events", "shop")
-        with pytest.raises(SettingsError, match="there is shop"):
-            write_ubi(moment, tmp_path / "none", "ubi", "shoe")
-    queries, events = list(read_queries(tmp_path / "queries")), list(read_events(tmp_path / "events"))
-    clicks = sum(tally.clicks for tally in store.tallies(log.model, rank=0))
-    assert counts == {"queries": 43, "events": 40 * 4 + clicks, "left_out": 0}
-    assert sum(event.action_name == "click" for event in events) == clicks > 10
-    assert {event.query_id for event in events} < {query.query_id for query in queries}
-    both = list(read_bulk(tmp_path / "both"))
-    assert [thing for thing in both if isinstance(thing, UbiQuery)] == queries
-    assert [thing for thing in both if not isinstance(thing, UbiQuery)] == events
-    assert not (tmp_path / "none").exists()

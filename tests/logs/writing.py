@@ -13,7 +13,10 @@ from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.service import client_hash
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Snapshot
+from rankloop.live.stores.contract import TABLES, Snapshot
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import write_export
+from rankloop.logs.verifying import verify
 
 SALT = bytes(range(32))
 FEATURES, CANDIDATES, PAGE, QUERIES = 5, 8, 4, 30
@@ -119,6 +122,32 @@ class Log:
 
 def contents(store):
     """Everything that is in a store."""
-    from rankloop.live.stores.contract import TABLES
-
     return {table: list(store.export_rows(table)) for table in TABLES}
+
+
+def exported(address, path):
+    """Write the log at an address into a file; rows by table."""
+    with at_one_moment(address) as store:
+        return write_export(store, path, at=5)
+
+
+def change(store, sql):
+    """Change a store behind its back; how many rows."""
+    with store._exclusive() as connection:
+        return connection.execute(sql).rowcount
+
+
+def blob(store, content):
+    """Bytes as SQL."""
+    return f"x'{content.hex()}'" if not store.shared else f"'\\x{content.hex()}'::bytea"
+
+
+def problems(address):
+    """What is wrong with the log at an address, in sentences."""
+    return verify(address).problems
+
+
+def only_model(address):
+    """What was checked of the one model in a log."""
+    [found] = verify(address).models
+    return found

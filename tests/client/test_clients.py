@@ -16,7 +16,7 @@ from rankloop.client.conversation import AT_ONCE, Delivery
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.live import answers, requests
 
-from .serving import Serving
+from ..live.serving import Serving
 
 pytestmark = [pytest.mark.xdist_group("client"), pytest.mark.process]
 

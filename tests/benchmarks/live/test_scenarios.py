@@ -5,11 +5,12 @@ import pytest
 from benchmarks.live.__main__ import page
 from benchmarks.live.generator import Load
 from benchmarks.live.scenarios import grow, measure, serving
-from serving import free_port
 from tests.patience import PATIENT, wait_until
 
 from rankloop.live.events import Kind
 from rankloop.live.stores import opened
+
+from ...live.serving import free_port
 
 LOAD = Load("m", candidates=5, features=3, rate=100, seconds=1.0, report=10)
 

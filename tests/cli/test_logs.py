@@ -4,27 +4,11 @@ import json
 
 import httpx
 import pytest
-from postgres_server import PASSWORD
-from serving import Serving
 from tests.patience import PATIENCE
 
-from rankloop.cli import main
-from rankloop.live.stores import open_store
-
-from .logs import Log
-
-
-@pytest.fixture
-def rankloop(capsys):
-    """The command line: (exit code, standard output, standard error)."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        told = capsys.readouterr()
-        return ended.value.code, told.out, told.err
-
-    return run
+from ..live.postgres_server import PASSWORD
+from ..live.serving import Serving
+from ..logs.writing import Log
 
 
 @pytest.fixture
@@ -114,36 +98,6 @@ def test_a_mistake_is_exit_code_2_one_sentence_and_no_file(arguments, rankloop, 
     assert err.startswith("rankloop: ")
     assert "Traceback" not in err
     assert {path.name for path in made.iterdir() if not path.name.endswith(("-wal", "-shm", ".lease"))} == before
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A folder with a log, its export, and a text."""
-    folder = tmp_path_factory.mktemp("made")
-    store = open_store(folder / "log.db")
-    Log.filled(store, impressions=20)
-    store.close()
-    with pytest.raises(SystemExit) as ended:
-        main(["log", "export", str(folder / "log.db"), str(folder / "file")])
-    assert ended.value.code == 0
-    (folder / "text").write_text("not a log\n")
-    return folder
-
-
-def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monkeypatch):
-    monkeypatch.chdir(made)
-    code, out, _ = rankloop("replay", "file", "--picture", "picture.svg", "--minimum-effective", "2")
-    assert code == 0
-    assert "the weights are those of the live model, in every bit" in out
-    assert "clicks per page on 6 impressions" in out
-    assert (made / "picture.svg").read_text().startswith("<?xml")
-    (made / "picture.svg").unlink()
-    code, out, err = rankloop("replay", "log.db", "--learner", "PDGD", "--json")
-    assert (code, err) == (0, "")
-    found = json.loads(out)
-    assert found["settings"]["learner"]["learner"] == "PDGD"
-    reasons = [value["estimate"]["reason"] for value in found["evaluation"]["values"]]
-    assert all("at least 100 needed" in reason for reason in reasons)
 
 
 @pytest.mark.process

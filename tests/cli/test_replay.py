@@ -1,0 +1,19 @@
+"""`rankloop replay` as people type it: words, JSON and a picture."""
+
+import json
+
+
+def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monkeypatch):
+    monkeypatch.chdir(made)
+    code, out, _ = rankloop("replay", "file", "--picture", "picture.svg", "--minimum-effective", "2")
+    assert code == 0
+    assert "the weights are those of the live model, in every bit" in out
+    assert "clicks per page on 6 impressions" in out
+    assert (made / "picture.svg").read_text().startswith("<?xml")
+    (made / "picture.svg").unlink()
+    code, out, err = rankloop("replay", "log.db", "--learner", "PDGD", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert found["settings"]["learner"]["learner"] == "PDGD"
+    reasons = [value["estimate"]["reason"] for value in found["evaluation"]["values"]]
+    assert all("at least 100 needed" in reason for reason in reasons)

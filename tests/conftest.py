@@ -1,0 +1,39 @@
+"""What tests of logs share: every store there is, and a real PostgreSQL server, started where a test asks for it."""
+
+import pytest
+
+STORES = ["sqlite", "postgres"]
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A `PostgresServer`, one per worker; a test that stopped it finds it running again the next time."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'rankloop[postgres]'")
+    from tests.live.postgres_server import postgres
+
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_address(postgres_server):
+    """The connection string of an empty database."""
+    return postgres_server.new_database()
+
+
+@pytest.fixture(params=STORES)
+def address(request, tmp_path):
+    """Where a store can be opened, again and again: a path for SQLite, a connection string for PostgreSQL."""
+    if request.param == "sqlite":
+        return str(tmp_path / "log.db")
+    return request.getfixturevalue("postgres_server").new_log()
+
+
+@pytest.fixture
+def store(address):
+    """An empty store of each kind."""
+    from rankloop.live.stores import open_store
+
+    store = open_store(address)
+    yield store
+    store.close()

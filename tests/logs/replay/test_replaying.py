@@ -1,0 +1,66 @@
+"""Replays: the model's own settings give the live bits, another learner's value is estimated before anybody sees it."""
+
+import pytest
+
+from rankloop.errors import SettingsError
+from rankloop.learners import COLTR, DBGD, PDGD
+from rankloop.live.events import Kind
+from rankloop.live.settings import Guards, IncomingOrder
+from rankloop.live.stores import open_store
+from rankloop.logs.access import at_one_moment
+from rankloop.logs.exported import write_export
+from rankloop.logs.replay import Replay, open_log, replay
+from rankloop.logs.replay.replaying import Options
+
+from ..writing import Log, model_settings
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        model_settings(),
+        model_settings(learner=PDGD(), scaling="running"),
+        model_settings(learner=COLTR(candidates=5)),
+        model_settings(late_updates="drawn"),
+        model_settings(learner=DBGD(), scaling="query"),
+        model_settings(start=IncomingOrder("f1"), guards=Guards(update_cap=0.1, client_share=0.2, influence_window=20)),
+    ],
+    ids=lambda settings: settings.learner.name,
+)
+def test_with_a_models_own_settings_a_replay_is_the_live_fold_in_every_bit(store, address, settings):
+    log = Log.filled(store, settings, impressions=40)
+    log.control(Kind.PAUSED)
+    log.visit(5)
+    log.control(Kind.RESUMED)
+    kept = [snapshot.version for snapshot in store.snapshots(log.model)]
+    log.roll_back(kept[2])
+    log.visit(15)
+    live = log.fold.state()
+    with open_log(address) as found:
+        model = found.models()[0]
+        for begin in (None, *(found.snapshot(model.id, version) for version in kept)):
+            again = Replay(found, model, begin=begin)
+            again.follow(found.last_offset())
+            assert again.fold.state() == live
+    told = replay(address, Options(evaluate=0))
+    assert told.own_settings
+    assert told.same_bits
+    assert told.weights == told.live_weights == log.fold.ranker.weights.tolist()
+    assert told.fates == dict(log.fold.fates)
+
+
+def test_an_exported_file_is_replayed_like_the_log_it_is_from(store, address, tmp_path):
+    Log.filled(store, impressions=40)
+    with at_one_moment(address) as moment:
+        write_export(moment, tmp_path / "shop.log", at=0)
+    options = Options(learner="PDGD", changes=("learning_rate=0.05",), minimum_effective=10)
+    assert replay(tmp_path / "shop.log", options) == replay(address, options)
+
+
+def test_with_several_models_one_must_be_chosen(tmp_path):
+    store = open_store(tmp_path / "log.db")
+    Log.filled(store, impressions=10)
+    Log.filled(store, model_settings("shoes"), impressions=10)
+    with pytest.raises(SettingsError, match="say which model with --model; there is shop, shoes"):
+        replay(tmp_path / "log.db", Options())
+    assert replay(tmp_path / "log.db", Options(model="shoes", evaluate=0)).model == "shoes"

@@ -1,0 +1,88 @@
+"""A model's weights anew, from what is left in its log, on both kinds of store."""
+
+import threading
+
+from tests.patience import PATIENCE
+
+from rankloop.live.events import Kind, decode
+from rankloop.live.fold import Fold
+from rankloop.live.learning import Learner, load
+from rankloop.live.stores import open_store
+from rankloop.logs.refolding import refold
+from rankloop.logs.trimming import compact, erase
+
+from .writing import only_model, problems
+
+
+def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_refold(log, store, address):
+    weights = load(store, store.models()[0])[0].ranker.weights
+    erase(address, "ann")
+    found = only_model(address)
+    assert problems(address) == []
+    assert found.begins == "version 60"
+    assert (load(store, store.models()[0])[0].ranker.weights == weights).all()
+    done = refold(address, "shop", log.at)
+    assert (done.version, done.begins, done.learned) == (61, "the beginning", 45)
+    assert done.distance > 0
+    anew = load(store, store.models()[0])[0].ranker.weights
+    assert not (anew == weights).all()
+    # What the same people would have taught a model that never met her.
+    alone = Fold(log.settings)
+    for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
+        alone.apply(event, store.event(decode(event.kind, event.body).shown))
+    assert (anew == alone.ranker.weights).all()
+    # States that had learned from her are gone, where the model began is not.
+    assert [snapshot.version for snapshot in store.snapshots(log.model)] == [61, 0]
+    assert problems(address) == []
+
+
+def test_a_second_refold_forgets_what_the_first_still_knew(log, store, address):
+    erase(address, "ann")
+    refold(address, "shop", log.at)
+    erase(address, "bob")
+    done = refold(address, "shop", log.at)
+    assert done.learned == 30
+    weights = load(store, store.models()[0])[0].ranker.weights
+    alone = Fold(log.settings)
+    for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
+        alone.apply(event, store.event(decode(event.kind, event.body).shown))
+    assert (weights == alone.ranker.weights).all()
+
+
+def test_a_refold_of_an_untouched_log_changes_no_weight_and_passes_roll_backs_as_they_were_meant(log, store, address):
+    log.roll_back(20)
+    log.visit(10)
+    before = log.fold.ranker.weights
+    done = refold(address, "shop", log.at)
+    assert (done.distance, done.kept_states, done.forgotten) == (0.0, 0, 0)
+    assert (load(store, store.models()[0])[0].ranker.weights == before).all()
+    assert problems(address) == []
+
+
+def test_a_service_that_is_learning_takes_a_refold_over(log, store, address):
+    serving = open_store(address)
+    published = threading.Event()
+    learner = Learner(serving, lambda model, view: published.set() if view.version > 60 else None, lambda: log.at)
+    learner.start()
+    try:
+        erase(address, "ann")
+        learner.wake()
+        done = refold(address, "shop", log.at)
+        learner.wake()
+        assert published.wait(PATIENCE)
+    finally:
+        learner.stop()
+        serving.close()
+    assert done.version == 61
+    assert problems(address) == []
+
+
+def test_a_refold_of_a_compacted_log_goes_on_from_its_oldest_snapshot(log, store, address):
+    log.visit(20)
+    log.snapshot()
+    log.visit(20)
+    log.snapshot()
+    before = log.fold.ranker.weights
+    compact(address, 1.0 / 86_400 * 25, log.at)
+    assert refold(address, "shop", log.at).begins == "version 80"
+    assert (load(store, store.models()[0])[0].ranker.weights == before).all()
