@@ -4,8 +4,10 @@ import msgspec
 import numpy as np
 import pytest
 
+from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
+from rankloop.live.stores.sql import Reader
 from rankloop.logs.verifying import verify
 
 from .writing import Log, blob, change, model_settings, only_model, problems
@@ -88,3 +90,12 @@ def test_a_body_that_cannot_be_read_and_an_unknown_kind_are_sentences(log, store
     found = problems(address)
     assert any(told.startswith(f"event {shown.offset}: its body cannot be read") for told in found)
     assert f"event {closed.offset}: 99 is no kind of event" in found
+
+
+def test_a_store_that_fails_while_it_is_read_is_no_damage_to_the_log(log, address, monkeypatch):
+    def fail(reader, offset):
+        raise StoreError("the disk refused a read")
+
+    monkeypatch.setattr(Reader, "event", fail)
+    with pytest.raises(StoreError, match="refused a read"):
+        verify(address)

@@ -16,7 +16,8 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
-from rankloop.live.stores.contract import Open, Reader, Snapshot
+from rankloop.live.stores.contract import Open, Snapshot
+from rankloop.live.stores.sql import Reader
 from rankloop.logs.access import COMPACTED, existing
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
@@ -133,8 +134,10 @@ class _Check:
             self._apply(self._fold, event)
 
     def _apply(self, fold: Fold, event: Event) -> None:
+        # Read outside: a store that fails says nothing about the log.
+        shown = closed_impression(self._store, event)
         try:
-            fate = fold.apply(event, closed_impression(self._store, event))
+            fate = fold.apply(event, shown)
         except (RankloopError, ValueError, KeyError, msgspec.DecodeError) as error:
             self.problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")
             self._fold = None

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from rankloop.live.errors import StoreError
@@ -22,7 +21,7 @@ from rankloop.live.stores.migrations import missing_migrations, newest_version
 from rankloop.live.stores.postgres_connections import Connection, Marked, Server, fetch
 from rankloop.live.stores.postgres_leases import Leases, PostgresLease
 from rankloop.live.stores.postgres_transaction import PostgresTransaction
-from rankloop.live.stores.sql import NEXT_OFFSET, SQLReader, SQLStore, export_sql
+from rankloop.live.stores.sql import NEXT_OFFSET, Reader, Store, export_sql
 
 log = logging.getLogger("rankloop.store")
 
@@ -30,7 +29,7 @@ EXPORTED = 64
 """Rows that an export asks for at a time; with the largest bodies that is a few megabytes."""
 
 
-class PostgresStore(SQLStore):
+class PostgresStore(Store):
     """A log in a PostgreSQL database."""
 
     shared = True
@@ -110,22 +109,11 @@ class PostgresStore(SQLStore):
                     for row in rows:
                         copy.write_row(row)
 
-    def overwrite_deleted(self) -> None:
-        """A server does that when it vacuums."""
-
     def reclaim(self, *, alone: bool) -> Reclaimed:
         """A server keeps the room for new rows, whoever is there."""
         with self._server.translated(), self._server.connect() as connection:
             connection.execute("VACUUM (ANALYZE) events, open_impressions, snapshots, tallies")
         return Reclaimed(shrunk=False, freed_bytes=0)
-
-    def damage(self) -> list[str]:
-        """A server's files are its administrator's to check."""
-        return []
-
-    def copy_to(self, path: Path) -> bool:
-        """A server's files are out of reach."""
-        return False
 
     def close(self) -> None:
         """Let go of the server."""
@@ -133,7 +121,7 @@ class PostgresStore(SQLStore):
         self._server.close()
 
 
-class PostgresMoment(SQLReader):
+class PostgresMoment(Reader):
     """A server's log, read in one transaction on a connection of its own."""
 
     def __init__(self, connection: Connection, server: Server) -> None:

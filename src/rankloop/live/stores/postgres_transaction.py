@@ -1,4 +1,4 @@
-"""What may be done while PostgreSQL's log is held: see `rankloop.live.stores.contract.Transaction`.
+"""What may be done while PostgreSQL's log is held: see `rankloop.live.stores.sql.Transaction`.
 
 A batch takes a handful of round trips, however long it is: events are copied in binary, everything else travels as
 arrays, one statement per table.
@@ -10,7 +10,7 @@ from typing import Any
 from rankloop.live.events import Event
 from rankloop.live.stores.contract import Open, Tally
 from rankloop.live.stores.postgres_connections import Connection, Marked
-from rankloop.live.stores.sql import OPEN, SQLTransaction
+from rankloop.live.stores.sql import OPEN, Transaction
 
 EVENT_TYPES = ["int8", "int8", "int8", "int8", "int8", "bytea", "bytea"]
 
@@ -41,7 +41,7 @@ ON CONFLICT (model, span, minute, grp, rank) DO UPDATE SET
 """
 
 
-class PostgresTransaction(SQLTransaction):
+class PostgresTransaction(Transaction):
     """The log, held exclusively."""
 
     def __init__(self, connection: Connection, next_offset: int) -> None:

@@ -1,8 +1,16 @@
-"""What both stores say in the same words: SQL with a `?` for each value, sent through each store's own connections."""
+"""What a store is. The rules of the log are written once, in `rankloop.live.log`; a store only keeps rows.
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+Everything that is acknowledged was written in a `transaction`, which holds the log exclusively and is durable when it
+ends. Offsets are given out without gaps, so what is missing was compacted away, with notice, or is a fault.
+
+What all stores say in the same words is said here: SQL with a `?` for each value, sent through each store's own
+connections. What is abstract is each store's own.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from rankloop.live.errors import StoreError
@@ -10,14 +18,14 @@ from rankloop.live.events import Event, Kind
 from rankloop.live.stores.contract import (
     TABLES,
     ApiKey,
+    Lease,
     Open,
-    Reader,
+    Reclaimed,
+    Rows,
     Secret,
     Snapshot,
-    Store,
     StoredModel,
     Tally,
-    Transaction,
     key_columns,
 )
 
@@ -62,12 +70,16 @@ def _exported(table: str) -> str:
     return "facts WHERE name <> 'schema'" if table == "facts" else table
 
 
-class SQLReader(Reader):
-    """Everything that can be asked of a log."""
+class Reader(ABC):
+    """What can be asked of a log."""
 
     @abstractmethod
     def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """What a question finds."""
+
+    @abstractmethod
+    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
 
     def _one(self, kind: Callable[..., T], sql: str, *values: Any) -> T | None:
         rows = self._rows(sql, values)
@@ -81,6 +93,7 @@ class SQLReader(Reader):
     def events(
         self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
     ) -> list[Event]:
+        """Events beyond an offset, in order; `limit` at most."""
         where, values = "position > ?", [after]
         if kinds is not None:
             if not kinds:
@@ -92,37 +105,46 @@ class SQLReader(Reader):
         return self._all(Event, sql, *values, limit)
 
     def event(self, offset: int) -> Event | None:
+        """The event at an offset, if it is still there."""
         return self._one(Event, f"SELECT {EVENT} FROM events WHERE position = ?", offset)
 
     def last_offset(self) -> int:
+        """The newest event's place; 0 in an empty log."""
         return int(self._rows("SELECT coalesce(max(position), 0) FROM events")[0][0])
 
     def newest_closings(self, model: int, limit: int) -> list[Event]:
+        """Closings of a model's impressions, the newest first."""
         where = f"model = ? AND kind = {int(Kind.CLOSED)}"
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
         return self._all(Event, sql, model, limit)
 
     def erased_events(self) -> dict[int, int]:
+        """How many events of each model were erased; models without any are left out."""
         sql = f"SELECT model, count(*) FROM events WHERE kind = {int(Kind.ERASED)} GROUP BY model"
         return dict(self._rows(sql))
 
     # Open impressions and tallies
 
     def open_impression(self, model: int, number: int) -> Open | None:
+        """An impression that still waits for clicks."""
         return self._one(Open, f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND number = ?", model, number)
 
     def due(self, model: int, before: int, limit: int) -> list[Open]:
+        """Open impressions shown before a time, oldest first."""
         sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND at < ? ORDER BY at, number LIMIT ?"
         return self._all(Open, sql, model, before, limit)
 
     def open_count(self, model: int) -> int:
+        """How many impressions wait for clicks."""
         return int(self._rows("SELECT count(*) FROM open_impressions WHERE model = ?", [model])[0][0])
 
     def newest_open(self, model: int, limit: int) -> list[Open]:
+        """Open impressions, the newest first."""
         sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? ORDER BY at DESC, number DESC LIMIT ?"
         return self._all(Open, sql, model, limit)
 
     def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
+        """What closed impressions add up to, in spans of so many minutes that begin at `since_minute` or later."""
         where, values = "model = ? AND span = ? AND minute >= ?", [model, span, since_minute]
         if rank is not None:
             where, values = f"{where} AND rank = ?", [*values, rank]
@@ -132,10 +154,12 @@ class SQLReader(Reader):
     # Models and their states
 
     def models(self) -> list[StoredModel]:
+        """All models that were not deleted."""
         sql = "SELECT id, name, settings, created FROM models WHERE deleted IS NULL ORDER BY id"
         return self._all(StoredModel, sql)
 
     def newest_snapshot(self, model: int) -> Snapshot | None:
+        """The newest state of a model."""
         sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? ORDER BY version DESC LIMIT 1"
         return self._one(Snapshot, sql, model)
 
@@ -145,35 +169,52 @@ class SQLReader(Reader):
         return {model: (version, position) for model, version, position in rows}
 
     def snapshot(self, model: int, version: int) -> Snapshot | None:
+        """One state of a model."""
         sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? AND version = ?"
         return self._one(Snapshot, sql, model, version)
 
     def snapshots(self, model: int) -> list[Snapshot]:
+        """All states that are kept, newest first, without the states themselves."""
         sql = f"SELECT {SNAPSHOT} FROM snapshots WHERE model = ? ORDER BY version DESC"
         return [Snapshot(m, version, offset, at, b"") for m, version, offset, at in self._rows(sql, [model])]
 
     # Keys, secrets, facts
 
     def api_keys(self) -> list[ApiKey]:
+        """All keys, revoked ones too."""
         return self._all(ApiKey, "SELECT * FROM api_keys ORDER BY created, name")
 
     def secrets(self) -> list[Secret]:
+        """Signing secrets, newest first."""
         return self._all(Secret, "SELECT id, value, created FROM secrets ORDER BY id DESC")
 
     def fact(self, name: str) -> str | None:
+        """A small thing to remember about the store."""
         rows = self._rows("SELECT value FROM facts WHERE name = ?", [name])
         return rows[0][0] if rows else None
 
     def count_rows(self) -> dict[str, int]:
+        """Rows by table."""
         return {table: int(self._rows(f"SELECT count(*) FROM {_exported(table)}")[0][0]) for table in TABLES}
 
 
-class SQLStore(SQLReader, Store):
-    """What is changed outside the group commit, each in a transaction of its own that holds the log."""
+class Store(Reader):
+    """Where a log lies. What is changed outside the group commit has a transaction of its own that holds the log."""
+
+    shared: bool
+    """Whether other processes may rank and learn on the same log."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager["Transaction"]:
+        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
 
     @abstractmethod
     def _exclusive(self) -> AbstractContextManager[Connection]:
-        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
+        """The same, for plain statements."""
+
+    @abstractmethod
+    def lease(self, name: str) -> Lease | None:
+        """Held by one process at a time and freed when that process dies; None if taken."""
 
     def _change(self, sql: str, values: Sequence[Any] = ()) -> int:
         """One statement; how many rows it changed."""
@@ -181,6 +222,7 @@ class SQLStore(SQLReader, Store):
             return connection.execute(sql, values).rowcount
 
     def reserve(self, model: int, count: int) -> int:
+        """The first of `count` impression numbers that nobody else gets."""
         with self._exclusive() as connection:
             sql = "UPDATE models SET next_number = next_number + ? WHERE id = ? RETURNING next_number"
             rows = connection.execute(sql, [count, model]).fetchall()
@@ -189,18 +231,22 @@ class SQLStore(SQLReader, Store):
         return int(rows[0][0]) - count
 
     def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
+        """Thin out history."""
         if listed := _listed(versions):
             self._change(f"DELETE FROM snapshots WHERE model = ? AND version IN ({listed})", [model])
 
     def forget_deleted_models(self) -> int:
+        """Delete the states and tallies of models that were deleted; how many states."""
         with self._exclusive() as connection:
             connection.execute(f"DELETE FROM tallies WHERE {DELETED}")
             return connection.execute(f"DELETE FROM snapshots WHERE {DELETED}").rowcount
 
     def add_api_key(self, key: ApiKey) -> bool:
+        """Keep a key; False if the name is taken."""
         return self._change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", key) == 1
 
     def replace_api_key(self, key: ApiKey) -> None:
+        """The same name, another secret."""
         sql = (
             "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
             "digest = excluded.digest, scopes = excluded.scopes, created = excluded.created, revoked = excluded.revoked"
@@ -208,9 +254,11 @@ class SQLStore(SQLReader, Store):
         self._change(sql, key)
 
     def revoke_api_key(self, name: str, at: int) -> bool:
+        """No longer accept a key; False if there is none of that name."""
         return self._change("UPDATE api_keys SET revoked = ? WHERE name = ? AND revoked IS NULL", [at, name]) == 1
 
     def add_secret(self, value: bytes, at: int) -> None:
+        """A new secret that signs from now on."""
         self._change("INSERT INTO secrets SELECT coalesce(max(id), 0) + 1, ?, ? FROM secrets", [value, at])
 
     def drop_secrets(self, before: int) -> int:
@@ -218,15 +266,21 @@ class SQLStore(SQLReader, Store):
         return self._change("DELETE FROM secrets WHERE id < (SELECT max(id) FROM secrets WHERE created < ?)", [before])
 
     def set_fact(self, name: str, value: str) -> None:
+        """Remember it, in the place of what was known before."""
         sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         self._change(sql, [name, value])
 
     def keep_fact(self, name: str, value: str) -> str:
+        """Remember it, unless something is known already; what is known from now on, the same for all who ask."""
         with self._exclusive() as connection:
             connection.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT DO NOTHING", [name, value])
             return str(connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()[0])
 
     def erase(self, client: bytes) -> int:
+        """Blank the impressions of one person, with their clicks; how many. Their places in the log stay.
+
+        The empty client is nobody in particular, and cannot be erased.
+        """
         if not client:
             return 0
         with self._exclusive() as connection:
@@ -243,6 +297,10 @@ class SQLStore(SQLReader, Store):
         return count
 
     def drop_events(self, before: int) -> int:
+        """Delete events before an offset, but for those of open impressions and the models' own; how many.
+
+        The newest event always stays: its place must not be given again.
+        """
         return self._change(
             f"DELETE FROM events WHERE position < ? AND kind <> {Kind.CREATED} "
             "AND position < (SELECT max(position) FROM events) AND NOT EXISTS (SELECT 1 FROM "
@@ -250,14 +308,66 @@ class SQLStore(SQLReader, Store):
             [before],
         )
 
+    # Keeping a log
 
-class SQLTransaction(Transaction):
-    """The part of a transaction that needs no speed: models and their states."""
+    @abstractmethod
+    def at_one_moment(self) -> AbstractContextManager[Reader]:
+        """The log as it is now, whatever is written meanwhile; nobody waits for the reader. For use in one thread."""
+
+    @abstractmethod
+    def add_rows(self, frames: Iterable[tuple[str, Rows]]) -> None:
+        """Add rows to several tables, all or none."""
+
+    def overwrite_deleted(self) -> None:
+        """From now on, what this store deletes is overwritten rather than left for whoever looks closely at its files.
+
+        A server does that when it vacuums.
+        """
+
+    @abstractmethod
+    def reclaim(self, *, alone: bool) -> Reclaimed:
+        """Let the room of deleted rows be used again; the disk gets it back if whoever asks is alone with the log."""
+
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files, in sentences; a server's are its administrator's."""
+        return []
+
+    def copy_to(self, path: Path) -> bool:
+        """Copy the whole store, as it is at one moment, into a file; False where the files are a server's."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the store."""
+
+
+class Transaction(ABC):
+    """The log, held exclusively. What was written is durable once the transaction has ended without an error."""
 
     def __init__(self, connection: Connection) -> None:
         self._held = connection
 
+    @abstractmethod
+    def next_offset(self) -> int:
+        """The place of the next event."""
+
+    @abstractmethod
+    def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
+        """Those of the impressions (model, number) that still wait for clicks."""
+
+    @abstractmethod
+    def write(
+        self,
+        events: Sequence[Event],
+        opened: Sequence[Open],
+        clicked: Sequence[Open],
+        closed: Sequence[tuple[int, int]],
+        tallies: Sequence[Tally],
+    ) -> None:
+        """Append events, keep the table of open impressions up to date, and add to the tallies."""
+
     def create_model(self, name: str, settings: bytes, at: int) -> int | None:
+        """A new model's id; None if the name is taken."""
         sql = (
             "INSERT INTO models (id, name, settings, created) SELECT coalesce(max(id), 0) + 1, ?, ?, ? FROM models "
             "WHERE true ON CONFLICT DO NOTHING RETURNING id"
@@ -266,10 +376,12 @@ class SQLTransaction(Transaction):
         return int(rows[0][0]) if rows else None
 
     def delete_model(self, model: int, at: int) -> None:
+        """Forget the name; events stay until they are compacted away."""
         self._held.execute("UPDATE models SET deleted = ? WHERE id = ?", [at, model])
         self._held.execute("DELETE FROM open_impressions WHERE model = ?", [model])
 
     def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
+        """Keep it, if the newest snapshot of the model is still the one at offset `expects` (−1: none)."""
         sql = "SELECT coalesce(max(position), -1) FROM snapshots WHERE model = ?"
         if self._held.execute(sql, [snapshot.model]).fetchone()[0] != expects:
             return False

@@ -20,7 +20,7 @@ from rankloop.live.errors import StoreError
 from rankloop.live.stores.contract import Reclaimed, Rows, key_columns
 from rankloop.live.stores.file_lease import FileLease
 from rankloop.live.stores.migrations import missing_migrations, newest_version
-from rankloop.live.stores.sql import SQLReader, SQLStore, export_sql
+from rankloop.live.stores.sql import Reader, Store, export_sql
 from rankloop.live.stores.sqlite_checkpoints import Checkpointer
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 
@@ -28,7 +28,7 @@ PAGE_BYTES = 8192
 WAIT_MS = 5_000
 
 
-class SQLiteStore(SQLStore):
+class SQLiteStore(Store):
     """A log in one file."""
 
     shared = False
@@ -191,7 +191,7 @@ class SQLiteStore(SQLStore):
                     connection.close()
 
 
-class SQLiteMoment(SQLReader):
+class SQLiteMoment(Reader):
     """A SQLite log, read in one transaction on a connection of its own."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:

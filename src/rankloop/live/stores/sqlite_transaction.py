@@ -1,4 +1,4 @@
-"""What may be done while SQLite's log is held: see `rankloop.live.stores.contract.Transaction`.
+"""What may be done while SQLite's log is held: see `rankloop.live.stores.sql.Transaction`.
 
 Many rows travel in one statement: between two statements, and between two rows of `executemany`, the interpreter's lock
 is given away and waited for, which under load takes longer than the writing.
@@ -12,7 +12,7 @@ from typing import Any
 
 from rankloop.live.events import Event
 from rankloop.live.stores.contract import Open, Tally
-from rankloop.live.stores.sql import NEXT_OFFSET, OPEN, SQLTransaction
+from rankloop.live.stores.sql import NEXT_OFFSET, OPEN, Transaction
 
 CHUNK = 500
 """Rows in one statement; nine values each stay far below what SQLite takes."""
@@ -24,7 +24,7 @@ TALLY = """ ON CONFLICT DO UPDATE SET
 """
 
 
-class SQLiteTransaction(SQLTransaction):
+class SQLiteTransaction(Transaction):
     """The log, held exclusively."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
