@@ -1,20 +1,13 @@
+"""Which figures a study gets, and what their captions say."""
+
 import xml.etree.ElementTree as ElementTree
 
-import numpy as np
-import pytest
-
-from rankloop.errors import DataError
 from rankloop.studies import figures
-from rankloop.studies.drawing import _spread
 from rankloop.studies.specification import Grid, Study, load_study
 
+from .small_studies import small
+
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def small(*learners, name="mine", **settings):
-    settings = {"impressions": 2000, "repeats": 2, "evaluate_every": 500, "collections": ("tiny",)} | settings
-    grid = Grid(name="g", learners=tuple(learners), gradient_variance=settings.pop("gradient_variance", False))
-    return Study(name=name, grids=(grid,), **settings)
 
 
 def names(results):
@@ -52,14 +45,6 @@ def test_figures_are_written_twice_and_always_the_same(made_up, tmp_path):
     assert (tmp_path / "a/figures/g-curves.svg").read_bytes() == (tmp_path / "b/figures/g-curves.svg").read_bytes()
 
 
-@pytest.mark.parametrize("label", ["$", "$x_1^", "a\\frac{", "_hidden", "<script>", "x" * 200])
-def test_any_label_can_be_drawn(made_up, tmp_path, label):
-    study = small({"learner": "ROLTR", "label": label}, repeats=1, gradient_variance=True)
-    for figure in figures.figures_for(made_up(study)):
-        figure.write(tmp_path)
-    assert len(list(tmp_path.glob("figures/*"))) == 4
-
-
 def test_grids_with_the_same_letters_get_files_of_their_own(made_up):
     learners = ({"learner": "ROLTR"},)
     grids = (Grid(name="A/b", learners=learners), Grid(name="../a b", learners=learners, impressions=1000))
@@ -69,22 +54,6 @@ def test_grids_with_the_same_letters_get_files_of_their_own(made_up):
     assert not any("/" in name or "." in name for name in made)
 
 
-def test_a_folder_that_cannot_be_written_is_named(made_up, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot write the figure"):
-        figures.figures_for(made_up(small({"learner": "ROLTR"})))[0].write(tmp_path / "file")
-
-
 def test_captions_tell_what_is_missing(made_up):
     results = made_up(small({"learner": "ROLTR"}, repeats=15), keep=lambda cell: cell.seed <= 3)
     assert "6 of 30 runs finished" in figures.figures_for(results)[0].caption
-
-
-def test_names_beside_lines_keep_their_distance_and_order():
-    draw = np.random.default_rng(1)
-    for _ in range(200):
-        heights = sorted(draw.random(draw.integers(1, 8)))
-        spread = _spread(heights, 0.1)
-        assert (np.diff(spread) >= 0.1 - 1e-9).all()
-        assert min(spread) >= 0
-        assert max(spread) <= 1 + 1e-9

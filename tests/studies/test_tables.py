@@ -1,45 +1,15 @@
-import re
+"""The numbers of a report: means with intervals, tests, and what is missing."""
 
 import pytest
 from scipy import stats
 
 from rankloop.display import MISSING
-from rankloop.studies import formats, page, tables
-from rankloop.studies.blocks import Tabulated
+from rankloop.studies import formats, tables
 from rankloop.studies.coverage import Coverage
-from rankloop.studies.specification import Grid, Source, Study
+from rankloop.studies.specification import Source
 from rankloop.studies.statistics import interval
 
-METHODS = (
-    {"learner": "COLTR"},
-    {"learner": "PDGD"},
-    {"learner": "ROLTR"},
-    {"learner": "MDPRank", "variant": "authors"},
-)
-LEVEL = {"COLTR": 400.0, "PDGD": 500.0, "ROLTR": 520.0, "MDPRank": 900.0}
-HOSTILE = '<script>alert(1)</script> & a_b 5% $x$ #1 {y} | ^~ \\end{tabular} "q"'
-
-
-def study(*learners, collection=None, repeats=4, **settings):
-    chosen = {"impressions": 2000, "evaluate_every": 1000, "users": ("noisy",)} | settings
-    grid = Grid(name="g", title="A grid", learners=learners or METHODS)
-    return Study(name="s", grids=(grid,), collections=(collection or "tiny",), repeats=repeats, **chosen)
-
-
-def level(cell):
-    return LEVEL[cell.label] + 3.0 * (cell.seed % 3) + (cell.seed if cell.label == "ROLTR" else 0)
-
-
-def online_table(results):
-    return next(table for _, table in tables.tables_for(results) if table.name == "g-online")
-
-
-def grid_table(results):
-    return next(table for _, table in tables.tables_for(results) if table.name == "g-summary")
-
-
-def cell_of(table, method, column=2):
-    return next(row[column] for row in table.rows if row[1].text == method)
+from .tabulated import cell_of, grid_table, level, online_table, study
 
 
 def test_online_numbers_are_means_with_intervals_and_the_best_click_learner_stands_out(made_up):
@@ -113,29 +83,6 @@ def test_one_learner_alone_is_not_the_best(made_up):
 def test_without_evaluation_offline_numbers_are_missing(made_up):
     table = grid_table(made_up(study({"learner": "ROLTR"}, evaluate_every=0)))
     assert [cell.text for cell in table.rows[0][-2:]] == [MISSING, MISSING]
-
-
-def test_every_format_has_the_same_numbers(made_up, tmp_path):
-    table = online_table(made_up(study(), online=level))
-    best = cell_of(table, "ROLTR").text
-    assert f"| **{best}** ▲ |" in formats.markdown(table)
-    in_latex = best.replace("±", r"$\pm$")
-    assert rf"\textbf{{{in_latex}}} $\blacktriangle$ \\" in formats.latex(table)
-    assert f"<strong>{best}</strong> ▲</td>" in page.html("t", [Tabulated(table)], tmp_path)
-
-
-def test_hostile_names_are_escaped(made_up, tmp_path):
-    learners = ({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"})
-    table = grid_table(made_up(study(*learners)))
-    shown = page.html("t", [Tabulated(table)], tmp_path)
-    assert "<script>" not in shown
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; a_b 5% $x$" in shown
-    assert r"\textless{}script\textgreater{}" in formats.latex(table)
-    assert r"\& a\_b 5\% \$x\$ \#1 \{y\}" in formats.latex(table)
-    assert formats.latex(table).count(r"\end{tabular}") == 1
-    assert r"\<script\>" in formats.markdown(table)
-    bars = {len(re.findall(r"(?<!\\)\|", line)) for line in formats.markdown(table).splitlines() if line[:1] == "|"}
-    assert bars == {7}
 
 
 def test_names_stay_on_one_line(made_up):

@@ -1,0 +1,57 @@
+"""How the command line changes a study: other data, other settings, a smaller look."""
+
+import pytest
+
+from rankloop.errors import SettingsError
+from rankloop.learners import ROLTR
+from rankloop.studies import options
+from rankloop.studies.specification import cells, load_study, parse
+
+from .small_studies import SMALL
+
+
+def test_settings_change_every_learner_that_has_them_or_one_method():
+    study = parse(SMALL, "small")
+    rates = lambda changed: {cell.label: cell.learner.learning_rate for cell in cells(changed)}  # noqa: E731
+    assert rates(options.with_settings(study, ["learner.learning_rate=0.03"])) == {"ROLTR": 0.03, "PDGD": 0.03}
+    assert rates(options.with_settings(study, ["ROLTR.learning_rate=0.03"])) == {"ROLTR": 0.03, "PDGD": 0.1}
+    changed = options.with_settings(study, ["ROLTR.reward=naive+"])
+    assert cells(changed)[0].learner == ROLTR(reward="naive+")
+    for bad in ("discount=0.5", "ROLTR.discount", "SVM.discount=1", "learner.wings=2"):
+        with pytest.raises(SettingsError):
+            options.with_settings(study, [bad])
+
+
+def test_fewer_impressions_keep_the_shape_of_a_study():
+    study = options.with_numbers(load_study("rq1"), impressions=1000, repeats=2)
+    found = {(cell.grid, cell.impressions, cell.evaluate_every) for cell in cells(study)}
+    assert found == {("discount", 1000, 10), ("long", 10_000, 100)}
+
+
+def test_only_takes_words_of_any_kind():
+    every = cells(load_study("rq4"))
+    few = options.only(every, ["ROLTR", "PDGD", "noisy", "Istella"])
+    assert {(cell.label, cell.user.name, cell.source.name) for cell in few} == {
+        ("ROLTR", "noisy", "Istella"),
+        ("PDGD", "noisy", "Istella"),
+    }
+    with pytest.raises(SettingsError, match="matches nothing"):
+        options.only(every, ["ROLTER"])
+
+
+def test_real_data_takes_the_place_of_its_stand_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("RANKLOOP_HOME", str(tmp_path / "home"))
+    real = tmp_path / "real"
+    for fold in (1, 2):
+        (real / f"Fold{fold}").mkdir(parents=True)
+        for split in ("train", "vali", "test"):
+            lines = [f"{d % 5} qid:{d // 10} 1:{d % 7} 2:{d % 3}\n" for d in range(60)]
+            (real / f"Fold{fold}" / f"{split}.txt").write_text("".join(lines))
+    study = options.with_data(load_study("rq2"), [f"mslr-web10k={real}"])
+    source = cells(study)[0].source
+    assert (source.data, source.folds, source.is_published) == ("mslr-web10k", (1, 2), True)
+    instead = options.with_data(load_study("rq4"), [str(real)])
+    assert {cell.source.name for cell in cells(instead)} == {"real"}
+    assert {cell.fold for cell in cells(instead)} == {1, 2}
+    with pytest.raises(SettingsError, match="nothing stands in for 'mq2008'"):
+        options.with_data(load_study("rq2"), [f"mq2008={real}"])
