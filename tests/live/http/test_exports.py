@@ -12,7 +12,7 @@ from rankloop.interchange import load_model
 from rankloop.live.fold import Fold
 from rankloop.live.http import answers
 
-from ...test_interchange_models import elasticsearch_scores, onnx_scores, solr_scores
+from ...interchange.foreign import elasticsearch_scores, onnx_scores, solr_scores
 from .conftest import ROWS, wait_for_snapshot
 
 pytestmark = pytest.mark.xdist_group("live-http-exports")
