@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
+from threadpoolctl import threadpool_limits
 
 from rankloop.metrics import dcg, gains, ideal_dcg, ndcg, online_performance
 
@@ -82,3 +83,12 @@ def test_a_page_is_held_against_the_best_of_all_candidates_not_of_those_shown():
     """2 and 1 are shown in the best order, but a 3 was left out: 3 + 1/log2(3) against 7 + 3/log2(3) + 1/2."""
     assert ndcg([2, 1], [1, 3, 2, 0]) == pytest.approx((3 + 1 / math.log2(3)) / (7 + 3 / math.log2(3) + 1 / 2))
     assert ndcg([3, 2, 1, 0], [1, 3, 2, 0]) == 1.0
+
+
+def test_online_performance_has_the_same_bits_whatever_the_number_of_threads():
+    curve = np.random.default_rng(1).random(100_000)
+    values = set()
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            values.add(online_performance(curve))
+    assert len(values) == 1
