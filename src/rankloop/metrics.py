@@ -80,7 +80,8 @@ def online_performance(page_ndcg: ArrayLike, discount: float = ONLINE_DISCOUNT) 
     seen = np.asarray(page_ndcg, dtype=np.float64)
     if not np.isfinite(seen).all():
         raise SettingsError("online_performance: every page needs a finite nDCG")
-    return float(seen @ np.power(discount, np.arange(len(seen))))
+    # Not a dot product: BLAS shares a long one among threads, and the sum's last bits would follow their number.
+    return float(np.sum(seen * np.power(discount, np.arange(len(seen)))))
 
 
 def mean_ndcg(
