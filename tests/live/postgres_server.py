@@ -17,8 +17,12 @@ import psycopg
 import pytest
 from tests.patience import PATIENCE, wait_until
 
+from .stores import pages
+
 USER = "rankloop"
 PASSWORD = "geheim/wort:nicht@verraten"
+SECRETS = (PASSWORD, *PASSWORD.replace("/", " ").replace(":", " ").replace("@", " ").split())
+"""The password, and what is left of it where it was torn."""
 SYSTEM_USERS = ("postgres", "nobody")
 """Whom the server runs as where tests run as root, which PostgreSQL refuses."""
 
@@ -177,3 +181,10 @@ def _free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
+
+
+def sentence(call, *arguments):
+    """What a StoreError says, which must never be the password."""
+    told = pages.sentence(call, *arguments)
+    assert not [secret for secret in SECRETS if secret in told]
+    return told

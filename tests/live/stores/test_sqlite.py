@@ -14,8 +14,10 @@ from tests.patience import PATIENCE
 from tests.skipping import skip_here
 
 from rankloop.live.errors import StoreError
-from rankloop.live.log import Show, Writer, settle
-from rankloop.live.stores import open_store, sqlite, sqlite_checkpoints
+from rankloop.live.log import Writer
+from rankloop.live.stores import open_store, sqlite
+
+from .pages import assert_sound, sentence, settled, shows
 
 BODY = os.urandom(60_000)
 
@@ -32,30 +34,6 @@ def store(path):
     store.close()
 
 
-def shows(numbers, body=BODY):
-    return [Show(1, number, 0, b"", body, 3, 0, 0.0) for number in numbers]
-
-
-def settled(store, *entries):
-    with store.transaction() as transaction:
-        return settle(transaction, entries)
-
-
-def sentence(call, *arguments):
-    with pytest.raises(StoreError) as caught:
-        call(*arguments)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def assert_sound(path):
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        offsets = [row[0] for row in connection.execute("SELECT position FROM events ORDER BY 1")]
-        assert offsets == list(range(1, len(offsets) + 1))
-        assert connection.execute("SELECT count(*) FROM open_impressions").fetchone()[0] == len(offsets)
-
-
 # No room
 
 
@@ -63,11 +41,11 @@ def assert_sound(path):
 def test_a_full_file_refuses_what_does_not_fit_and_goes_on_when_there_is_room(path, serving):
     store = open_store(path, serving=serving)
     writer = Writer(store)
-    assert writer.append(shows([0])[0]).result(PATIENCE) == 1
+    assert writer.append(shows([0], BODY)[0]).result(PATIENCE) == 1
     pages = store._write.execute("PRAGMA page_count").fetchone()[0]
     store._write.execute(f"PRAGMA max_page_count = {pages + 20}")
     acknowledged, told = [1], ""
-    for show in shows(range(1, 10)):
+    for show in shows(range(1, 10), BODY):
         try:
             acknowledged.append(writer.append(show).result(PATIENCE))
         except StoreError as error:
@@ -76,7 +54,7 @@ def test_a_full_file_refuses_what_does_not_fit_and_goes_on_when_there_is_room(pa
     assert 1 < len(acknowledged) < 10
     assert [event.offset for event in store.events(0, 99)] == acknowledged
     store._write.execute("PRAGMA max_page_count = 1000000")
-    assert writer.append(shows([99])[0]).result(PATIENCE) == len(acknowledged) + 1
+    assert writer.append(shows([99], BODY)[0]).result(PATIENCE) == len(acknowledged) + 1
     writer.stop()
     store.close()
     assert_sound(path)
@@ -163,7 +141,7 @@ def outside():
 def test_a_read_only_file_is_named_and_written_to_once_it_may_be(outside):
     path = outside / "log.db"
     store = open_store(path)
-    settled(store, *shows([0]))
+    settled(store, *shows([0], BODY))
     store.close()
     path.chmod(0o444)
     outside.chmod(0o555)
@@ -188,10 +166,10 @@ def test_a_locked_database_is_waited_for_then_named_then_written_to(path, monkey
     store = open_store(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    assert "another process holds the database" in sentence(settled, store, *shows([0]))
+    assert "another process holds the database" in sentence(settled, store, *shows([0], BODY))
     assert store.last_offset() == 0  # readers do not wait
     other.execute("COMMIT")
-    assert settled(store, *shows([0])) == [1]
+    assert settled(store, *shows([0], BODY)) == [1]
     other.close()
     store.close()
     assert_sound(path)
@@ -218,7 +196,7 @@ def test_a_folder_that_is_not_there_and_a_folder_in_the_place_of_the_file_are_na
 
 def test_a_log_that_was_cut_off_is_refused_not_repaired_in_silence(path):
     store = open_store(path)
-    settled(store, *shows(range(20)))
+    settled(store, *shows(range(20), BODY))
     store.close()
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -228,14 +206,3 @@ def test_a_log_that_was_cut_off_is_refused_not_repaired_in_silence(path):
 def test_commits_wait_for_the_disk(store):
     assert store._write.execute("PRAGMA synchronous").fetchone() == (2,)
     assert store._write.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-
-
-def test_checkpoints_beside_the_writer_keep_the_write_ahead_log_small(path, monkeypatch):
-    monkeypatch.setattr(sqlite_checkpoints, "CHECKPOINT_BYTES", 1 << 20)
-    store = open_store(path, serving=True)
-    for batch in range(60):
-        settled(store, *shows(range(10 * batch, 10 * batch + 10)))
-    wal = path.with_name("log.db-wal").stat().st_size
-    store.close()
-    assert wal < 600 * len(BODY) / 3
-    assert_sound(path)
