@@ -9,32 +9,18 @@ from hypothesis import strategies as st
 
 from rankloop.errors import SettingsError
 from rankloop.policies import plackett_luce
-from rankloop.web.demo.documents import document
 from rankloop.web.demo.engine import Engine, engine_order
 from rankloop.web.demo.features import FEATURES
-from rankloop.web.demo.index import write_index
 
 NAMES = list(FEATURES)
+
+
 HOSTILE = [
     "", " ", "\0", "\ud800", "😀", "*", '"', '""""', "'; DROP TABLE documents; --", "' OR 1=1", '" OR "a"*',
     "name:open", "NEAR(open file, 5)", "open AND NOT file", "open -file", "^open", "{name module}: open", "a + b",
     "open)", "((((", "%s %d {0} {{}}", "\\", "../../etc/passwd", "x" * 10_000, "open " * 2_000,
     "é̂ ﬀ İ ß 中文 عربي", "1 2 3", "__", "._.",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    path = tmp_path_factory.mktemp("index") / "small.sqlite"
-    documents = [
-        document("a", "module", "a", "a", "About pens."),
-        document("a.pen", "function", "a", "pen(ink)", "Write with it."),
-        document("a.Pen.__init__", "method", "a", "__init__(ink)", "Fill a pen."),
-        document("pen_case", "class", "builtins", "pen_case()", ""),
-        document("b.other", "property", "b", "other", "x" * 400),
-    ]
-    write_index(path, documents)
-    return Engine(path)
 
 
 @pytest.mark.parametrize(
@@ -87,27 +73,6 @@ def test_the_limit_cuts_the_same_list(engine):
 
 def test_a_beginning_finds_what_no_word_finds(engine):
     assert "sqlite3.Connection.serialize" in engine.search("seriali").ids
-
-
-def test_every_feature_follows_its_rule(small):
-    found = small.search("pen")
-    row = {
-        id: dict(zip(FEATURES, features.tolist(), strict=True))
-        for id, features in zip(found.ids, found.features, strict=True)
-    }
-    assert set(row) == {"a", "a.pen", "a.Pen.__init__", "pen_case"}
-    exact, method, case, module = row["a.pen"], row["a.Pen.__init__"], row["pen_case"], row["a"]
-    assert (exact["name_exact"], exact["name_prefix"], exact["name_coverage"]) == (1, 1, 1)
-    assert (case["name_exact"], case["name_prefix"], case["builtin"], case["documented"]) == (0, 1, 1, 0)
-    assert (method["special"], method["module_match"], method["summary_coverage"]) == (1, 1, 1)
-    assert [row[id][f"is_{kind}"] for id, kind in [("a", "module"), ("a.pen", "function")]] == [1, 1]
-    assert all(sum(values[f"is_{k}"] for k in ("module", "class", "function", "method", "property")) == 1
-               for values in row.values())  # fmt: skip
-    assert exact["depth"] == pytest.approx(1 / 3)
-    assert exact["name_length"] == pytest.approx(3 / 20)
-    assert small.search("other").features[0, NAMES.index("doc_length")] == pytest.approx(0.5)
-    assert module["bm25_name"] == 0 < module["bm25_doc"]
-    assert exact["bm25_doc"] == 0 < exact["bm25_name"]
 
 
 def test_what_was_found_cannot_be_changed_by_who_asked(engine):

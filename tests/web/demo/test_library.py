@@ -8,7 +8,6 @@ import sys
 import msgspec
 import pytest
 
-from rankloop.web.demo.documents import first_sentence
 from rankloop.web.demo.library import library_digest, read_library
 
 FILES = {
@@ -52,6 +51,8 @@ __all__ = ['First', 'Lazy', 'Renamed']
     "pack/_secret.py": "def f(): pass\n",
     "elsewhere.py": "def f(): pass\n",
 }
+
+
 NAMES = ["plain", "dangerous", "_private", "lender", "conditional", "broken", "strange", "pack"]
 
 
@@ -154,19 +155,3 @@ def test_the_digest_changes_with_any_source(tmp_path):
     assert library_digest(tmp_path) == first
     (tmp_path / "json.py").write_text("a = 11\n")
     assert library_digest(tmp_path) != first
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("One. Two.", "One."),
-        ("See e.g. this one. Not that.", "See e.g. this one."),
-        ("f(x) -> y\n\nDo it.", "Do it."),
-        ("f(x)", "f(x)"),
-        ("No stop\n\nMore", "No stop"),
-        ("Use os.path. Then go.", "Use os.path."),
-        ("w " * 500, "w " * 119 + "w…"),
-    ],
-)
-def test_the_first_sentence_ends_where_a_reader_would_end_it(text, sentence):
-    assert first_sentence(text) == sentence

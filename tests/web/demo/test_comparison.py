@@ -1,0 +1,88 @@
+"""Model and rival are made through the API; the shadow learns what the model does, with its own reward."""
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rankloop.client import ServiceError
+from rankloop.errors import SettingsError
+from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules, Shown
+from rankloop.web.demo.engine import engine_order
+from rankloop.web.demo.features import FEATURES
+
+RANKING = ["a", "b", "c"]
+CANDIDATES = SimpleNamespace(ids=RANKING, features=np.random.default_rng(1).random((3, len(FEATURES)), np.float32))
+
+
+class Service:
+    """Answers as the service does, and remembers what it was asked."""
+
+    def __init__(self, existing=(), closes=True):
+        self.existing, self.closes = list(existing), closes
+        self.made, self.deleted, self.clicked = {}, [], []
+
+    async def models(self):
+        return [{"name": name} for name in self.existing]
+
+    async def delete_model(self, name):
+        self.deleted.append(name)
+
+    async def create_model(self, name, features, **settings):
+        self.made[name] = settings
+
+    async def click(self, impression, clicks):
+        self.clicked.append((impression, clicks))
+
+    async def close(self, impression, wait):
+        return None if self.closes is None else SimpleNamespace(closed=self.closes)
+
+
+def page(model=MODEL, impression="signed"):
+    return Shown(model, CANDIDATES, impression, RANKING, 0, None if impression else "the store is down")
+
+
+def taught(service, shown, clicked):
+    comparison = Comparison(service, seed=1)
+    return asyncio.run(comparison.teach(shown, clicked)), comparison.shadow_weights
+
+
+@pytest.mark.parametrize("wrong", [{"reward": "ips"}, {"rival_reward": ""}, {"step": 0}, {"rival_step": 1.5}])
+def test_rules_that_make_no_learner_are_refused(wrong):
+    with pytest.raises(SettingsError, match=f"demo: {next(iter(wrong))}"):
+        Rules(**wrong)
+
+
+def test_both_models_are_made_anew_each_with_its_own_rule():
+    service = Service(existing=["shop", RIVAL])
+    asyncio.run(Comparison(service, seed=3).begin(Rules(step=0.1, rival_reward="naive+")))
+    assert service.deleted == [RIVAL]
+    assert list(service.made) == [MODEL, RIVAL]
+    assert service.made[MODEL]["learner"]["learning_rate"] == 0.1
+    assert service.made[RIVAL]["learner"]["reward"] == "naive+"
+    for made in service.made.values():
+        assert made["start"] == {"from": "weights", "weights": engine_order().tolist()}
+        assert made["seed"] == 3
+
+
+def test_a_lesson_of_the_model_teaches_the_shadow_and_one_of_the_rival_does_not():
+    service = Service()
+    closed, shadow = taught(service, page(), ["b"])
+    assert closed
+    assert service.clicked == [("signed", ["b"])]
+    assert not np.array_equal(shadow, engine_order())
+    assert np.array_equal(taught(Service(), page(RIVAL), ["b"])[1], engine_order())
+
+
+def test_a_page_that_was_closed_before_teaches_nobody():
+    closed, shadow = taught(Service(closes=False), page(), ["b"])
+    assert not closed
+    assert np.array_equal(shadow, engine_order())
+
+
+def test_what_the_service_could_not_take_is_said():
+    with pytest.raises(ServiceError, match="cannot be learned from: the store is down"):
+        taught(Service(), page(impression=None), ["b"])
+    with pytest.raises(ServiceError, match="did not accept the clicks"):
+        taught(Service(closes=None), page(), [])
