@@ -7,14 +7,11 @@ import threading
 
 import numpy as np
 import pytest
-from msgspec.structs import fields
 from tests.patience import PATIENCE
 
 import rankloop as rl
-from rankloop.client import AsyncClient, Clicked, Client, Closed, Page, RefusedError, ServiceError
-from rankloop.client.conversation import AT_ONCE, Delivery
+from rankloop.client import AsyncClient, Client, RefusedError, ServiceError
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.live import answers, requests
 
 from ..live.serving import Serving
 
@@ -77,14 +74,6 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments():
         }
 
     assert methods(Client) == methods(AsyncClient)
-
-
-def test_client_and_service_mean_the_same_by_an_answer():
-    """The client imports nothing of the service, so what travels is written down on both sides."""
-    for ours, theirs in ((Page, answers.Ranked), (Clicked, answers.Clicked), (Closed, answers.Closed)):
-        assert [(one.name, one.type) for one in fields(ours)] == [(one.name, one.type) for one in fields(theirs)]
-    assert [one.name for one in fields(Delivery)] == [one.name for one in fields(requests.ClickBody)]
-    assert requests.Limits().items == AT_ONCE
 
 
 @pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here", "http://", "http://no such..höst", "http://a:port"])

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from rankloop.live.http.app import ENDPOINTS
-from rankloop.live.requests import Limits
 from rankloop.live.service import GRACE, now
 from rankloop.live.tokens import FIELDS
 
 from .conftest import ROWS
-from .running import MSGPACK, Running
+from .running import Running
 
 pytestmark = pytest.mark.xdist_group("live-http-bad")
 
@@ -126,47 +125,6 @@ BAD_RANKS = [
 def test_a_bad_rank_request_is_refused_with_what_to_fix(refused, body, status, sentence):
     told = refused("POST", RANK, status, content=body.encode(), headers={"content-type": "application/json"})
     assert sentence in told
-
-
-BAD_BYTES = [
-    (b"\xff\xfe\x00", "application/json", 400),
-    (b'{"query": "\xff"}', "application/json", 400),
-    (b"\x00" * 100, "application/json", 400),
-    (b"\xef\xbb\xbf{}", "application/json", 400),
-    (b"\xc1", MSGPACK, 400),
-    (b"\x81", MSGPACK, 400),
-    (b"\x81\xa5query\xa2\xff\xfe", MSGPACK, 400),
-    (b"\xdd\xff\xff\xff\xff", MSGPACK, 422),
-    (b"\xdf\xff\xff\xff\xff", MSGPACK, 400),
-    (b"\x91" * 100_000, MSGPACK, 422),
-    (b"\x82\xa3ids\x91\xa1a\xa6matrix\xc6\xff\xff\xff\xff", MSGPACK, 400),
-    (b"\xc7\x01\x05a", MSGPACK, 422),
-    (b"{}", MSGPACK, 422),
-    (b"{}", "text/plain", 415),
-    (b"{}", "application/x-www-form-urlencoded", 415),
-    (b"{}", "multipart/form-data; boundary=x", 415),
-    (b"<rank/>", "application/xml", 415),
-    (b"{}", "application/json5", 415),
-    (b"{}", "\xff", 415),
-    (b"{}", "", 415),
-]
-
-
-@pytest.mark.parametrize(("body", "kind", "status"), BAD_BYTES, ids=range(len(BAD_BYTES)))
-def test_bytes_that_mean_nothing_are_refused(refused, body, kind, status):
-    codes = {400: "malformed_body", 415: "unsupported_media_type", 422: "invalid_request"}
-    told = refused("POST", RANK, status, codes[status], content=body, headers={"content-type": kind.encode("latin-1")})
-    assert status != 415 or "send application/json or application/msgpack" in told
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e39, 1e300])
-def test_messagepack_can_say_what_json_cannot_and_is_refused_all_the_same(app, refused, impression, value):
-    rank = {"candidates": [{"id": "a", "features": [1.0, value]}]}
-    click = {"impression": impression, "clicks": {"a": value}}
-    model = {"name": "odd", "features": 2, "start": {"from": "weights", "weights": [1.0, value]}}
-    for path, body in ((RANK, rank), ("/v1/clicks", click), ("/v1/models", model)):
-        packed = {"content": msgspec.msgpack.encode(body), "headers": {"content-type": MSGPACK}}
-        refused("POST", path, 422, **packed)
 
 
 # Clicks
@@ -352,69 +310,3 @@ def test_hostile_texts_are_texts_and_come_back_as_they_were(app, trick):
 
 def test_a_name_in_an_error_is_cut_short_however_long_it_is(refused):
     assert len(refused("POST", f"/v1/models/{'x' * 50_000}/rank", 404, content=b"{}")) < 200
-
-
-# Methods
-
-
-@pytest.mark.parametrize("path", sorted({route.path for route in ENDPOINTS}))
-def test_other_methods_are_refused_with_those_there_are(app, refused, path):
-    there = {route.method for route in ENDPOINTS if route.path == path}
-    allowed = there | {"OPTIONS"} | ({"HEAD"} if "GET" in there else set())
-    address = path.format(model="shop", version=0, impression="x")
-    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"} - there:
-        refused(method, address, 405, "method_not_allowed")
-        assert set(app.ask(method, address).headers["allow"].split(", ")) == allowed
-    asked = app.ask("OPTIONS", address)
-    assert (asked.status_code, set(asked.headers["allow"].split(", "))) == (204, allowed)
-    assert not [name for name in asked.headers if name.startswith("access-control")]
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/v1/models", "/v1/models/shop", "/openapi.json"])
-def test_head_is_get_without_a_body(app, path):
-    head, get = app.ask("HEAD", path), app.get(path)
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["content-length"] == str(len(get.content))
-
-
-@pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v1/", "/v1/models/", "/v2/models", "//v1/models", "/V1/models", "/v1/models/shop/rank/",
-             "/docs", "/redoc", "/.env", "/v1/models/shop/export/../../..", "/v1%2Fmodels", "/v1/models%2fshop"],
-)  # fmt: skip
-def test_where_there_is_nothing_the_answer_says_so(refused, path):
-    assert "/openapi.json lists what there is" in refused("GET", path, 404, "no_such_address")
-
-
-def test_a_slash_in_disguise_does_not_get_past_what_stands_in_front(refused):
-    for path in ("/v1%2Fclicks", "/v1/models/shop%2Frank", "/v1/models%2Fshop/rank", "/ubi%2fevents"):
-        refused("POST", path, 404, "no_such_address", content=b"{}")
-
-
-# Sizes
-
-
-def test_a_body_that_says_it_is_too_large_is_refused_unread(app, refused):
-    async def never():
-        raise AssertionError("it was read")
-        yield b""
-
-    headers = {"content-length": str(Limits().body_bytes + 1)}
-    told = refused("POST", RANK, 413, "body_too_large", content=never(), headers=headers)
-    assert "16,777,216 bytes" in told
-    refused("POST", RANK, 413, "body_too_large", content=never(), headers={"content-length": "9" * 30})
-
-
-def test_a_body_in_pieces_is_refused_as_soon_as_it_is_too_large(refused):
-    sent = []
-
-    async def endless():
-        while True:
-            sent.append(1 << 20)
-            yield b" " * (1 << 20)
-
-    refused("POST", RANK, 413, "body_too_large", content=endless())
-    assert sum(sent) <= Limits().body_bytes + (2 << 20)
-
-
-def test_a_body_of_just_the_allowed_size_is_read(refused):
-    assert "send either" in refused("POST", RANK, 422, content=b"{}" + b" " * (Limits().body_bytes - 2))

@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from rankloop.live.http.metrics import BUCKETS, Metrics
-from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Recent
+from rankloop.live.http.recent import BOUNDS
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
 
@@ -40,12 +40,3 @@ def test_prometheus_and_the_dashboard_count_the_same_answers(metrics):
     assert samples(metrics, "rankloop_answers_total") == {"200": 2, "404": 1, "503": 1}
     shown = metrics.recent.endpoints(0)["rank"]
     assert (shown.count, shown.refused, shown.failed) == (4, 1, 1)
-
-
-def test_a_day_is_kept_by_minute_and_everything_in_sum():
-    minutes = iter(range(KEPT_MINUTES + 10))
-    recent = Recent(clock=lambda: 60.0 * next(minutes))
-    for _ in range(KEPT_MINUTES + 10):
-        recent.note("rank", 200, 0.01)
-    assert list(recent.minutes(0)) == list(range(10, KEPT_MINUTES + 10))
-    assert recent.since_start["rank"].count == KEPT_MINUTES + 10

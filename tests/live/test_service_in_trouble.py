@@ -1,0 +1,298 @@
+"""The store is down, the learner is down or slow: pages go on, nothing is promised that is not kept."""
+
+import asyncio
+import sqlite3
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from tests.patience import PATIENCE
+
+from rankloop.live import learning
+from rankloop.live.answers import Closed
+from rankloop.live.errors import StoreError
+from rankloop.live.events import Kind, decode
+from rankloop.live.fold import Fold
+from rankloop.live.settings import ModelSettings, Weights
+
+from .in_process import IDS, X, click, rank, running, told, until, weights
+
+
+def model(**more) -> ModelSettings:
+    return ModelSettings(name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none"} | more))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "log.db"
+
+
+# The store is down
+
+
+def assert_incoming_order(page, reason: str) -> None:
+    assert (page.group, page.impression) == ("fallback", None)
+    assert page.ranking == ["d0", "d5", "d1"]
+    assert page.rest == ["d2", "d3", "d4"]
+    assert reason in page.reason
+
+
+async def page_in_trouble(service):
+    return await rank(service, pinned={"d5": 2}, rest=True)
+
+
+def break_by_error(service, monkeypatch):
+    @contextmanager
+    def transaction():
+        raise StoreError("the disk is on fire")
+        yield
+
+    monkeypatch.setattr(service.store, "transaction", transaction)
+    return monkeypatch.undo, "the disk is on fire"
+
+
+def break_by_lock(service, monkeypatch):
+    service.store._write.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(service.store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    return lambda: (other.execute("ROLLBACK"), other.close()), "another process holds the database"
+
+
+def break_by_permission(service, monkeypatch):
+    service.store._write.execute("PRAGMA query_only = ON")
+    return lambda: service.store._write.execute("PRAGMA query_only = OFF"), "read-only"
+
+
+def break_by_full_disk(service, monkeypatch):
+    write = service.store._write
+    # A free page or two may be left; a large page of candidates does not fit into them.
+    write.execute(f"PRAGMA max_page_count = {write.execute('PRAGMA page_count').fetchone()[0]}")
+    return lambda: write.execute(f"PRAGMA max_page_count = {2**30}"), "full"
+
+
+@pytest.mark.parametrize("breaking", [break_by_error, break_by_lock, break_by_permission, break_by_full_disk])
+def test_without_its_store_pages_come_in_the_incoming_order_with_the_reason_and_it_recovers_by_itself(
+    path, monkeypatch, breaking
+):
+    async def story():
+        async with running(path, model(features=3)) as service:
+            first = await rank(service)
+            await click(service, first.impression, first.ranking[:1])
+            repair, reason = breaking(service, monkeypatch)
+            candidates = np.tile(X, (1 if breaking is not break_by_full_disk else 700, 1))
+            if breaking is break_by_full_disk:
+                page = await rank(service, candidates)
+                assert (page.group, page.impression, page.ranking) == ("fallback", None, IDS[:3])
+                assert reason in page.reason
+            else:
+                assert_incoming_order(await page_in_trouble(service), reason)
+            fallbacks = service.counts["impressions", "fallback"]
+            repair()
+            second = await rank(service, candidates)
+            for page in (first, second):
+                await service.close(page.impression, wait=True)
+            await until(lambda: not service._unseen)
+            fates = dict(service.learner.folds()[1].fates)
+            return first.group, second.group, fallbacks, fates, service.trouble()
+
+    assert told(story()) == ("learned", "learned", 1, {"learned": 2}, [])
+
+
+def test_clicks_and_closings_that_cannot_be_kept_are_errors_not_promises(path, monkeypatch):
+    async def story():
+        async with running(path, model()) as service:
+            page = await rank(service)
+            repair, _ = break_by_permission(service, monkeypatch)
+            for attempt in (click(service, page.impression, page.ranking[:1]), service.close(page.impression)):
+                with pytest.raises(StoreError, match="read-only"):
+                    await attempt
+            repair()
+            answer = await click(service, page.impression, page.ranking[:1])
+            return answer.accepted, await service.close(page.impression, wait=True)
+
+    assert told(story()) == (1, Closed(True, 1))
+
+
+def test_a_page_that_reached_the_log_after_its_caller_was_gone_is_never_learned_from(path, monkeypatch):
+    async def story():
+        async with running(path, model(window=0.2)) as service:
+            await service.registry.get("m").next_number(PATIENCE)  # from now on there are numbers at hand
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")  # the writer waits for it, longer than the page does
+            page = await page_in_trouble(service)
+            assert_incoming_order(page, "did not answer within 0.1 s")
+            monkeypatch.undo()
+            other.execute("ROLLBACK")
+            other.close()
+            await until(lambda: 1 in service.learner.folds() and service.learner.folds()[1].fates.total() == 1)
+            await until(lambda: not service._unseen)
+            return dict(service.learner.folds()[1].fates), service.store.open_count(1), service.store.tallies(1)
+
+    assert told(story()) == ({"void": 1}, 0, [])
+
+
+def test_a_page_whose_commit_was_not_heard_of_is_never_learned_from(path, monkeypatch):
+    """A connection can break after the commit and before its answer: the page is in the log, and nobody saw it."""
+
+    async def story():
+        async with running(path, model(window=0.2)) as service:
+            real = service.store.transaction
+
+            @contextmanager
+            def unheard_of():
+                with real() as transaction:
+                    yield transaction
+                raise StoreError("the connection broke during a commit")
+
+            monkeypatch.setattr(service.store, "transaction", unheard_of)
+            assert_incoming_order(await page_in_trouble(service), "broke during a commit")
+            monkeypatch.undo()
+            await until(lambda: 1 in service.learner.folds() and service.learner.folds()[1].fates.total() == 1)
+            return dict(service.learner.folds()[1].fates), service.store.open_count(1)
+
+    assert told(story()) == ({"void": 1}, 0)
+
+
+def test_a_page_given_up_on_right_before_the_end_is_voided_all_the_same(path, monkeypatch):
+    async def story():
+        async with running(path, model(), learn=False) as service:
+            await service.registry.get("m").next_number(PATIENCE)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            assert (await page_in_trouble(service)).group == "fallback"
+            other.execute("ROLLBACK")
+            other.close()
+        async with running(path) as service:
+            [closing] = service.store.events(0, 100, kinds=[Kind.CLOSED])
+            return decode(closing.kind, closing.body).why, service.store.open_count(1)
+
+    assert told(story()) == ("void", 0)
+
+
+def test_nothing_to_write_is_no_transaction(path, monkeypatch):
+    async def story():
+        async with running(path, model(), learn=False) as service:
+            written = []
+            monkeypatch.setattr(service._writer, "append_all", lambda *given: written.append(given))
+            return await service.append(), await service._close_due(service.registry.get("m")), written
+
+    assert told(story()) == ([], None, [])
+
+
+def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_than_they_should(path, monkeypatch):
+    asked, answer = [], threading.Event()
+
+    async def story():
+        async with running(path, model()) as service:
+            real = service.store.reserve
+
+            def hanging(*arguments):
+                asked.append(arguments)
+                answer.wait(PATIENCE)
+                return real(*arguments)
+
+            monkeypatch.setattr(service.store, "reserve", hanging)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
+            pages = await asyncio.gather(*(page_in_trouble(service) for _ in range(20)))
+            pages.append(await page_in_trouble(service))
+            answer.set()
+            monkeypatch.undo()
+            await until(lambda: service.registry.get("m")._next != service.registry.get("m")._last)
+            return pages, (await rank(service)).group
+
+    pages, after = told(story())
+    for page in pages:
+        assert_incoming_order(page, "did not answer within 0.1 s")
+    assert len(asked) == 1
+    assert after == "learned"
+
+
+# The learner is down, or slow
+
+
+def test_when_the_learner_has_stopped_ranking_goes_on_with_the_last_version(path):
+    async def story():
+        async with running(path, model(start=Weights((5.0, 0.0, 0.0)))) as service:
+            page = await rank(service)
+            await service.close(page.impression, wait=True)
+            last = weights(service).tolist()
+            await asyncio.to_thread(service.learner.stop)
+            pages = [await rank(service) for _ in range(3)]
+            for page in pages:
+                await service.close(page.impression)
+            told = {(page.group, page.version) for page in pages}, weights(service).tolist() == last, service.trouble()
+        async with running(path) as service:
+            await until(lambda: service.registry.get("m").version == 4)  # nothing was forgotten
+        return told
+
+    groups, same, [trouble] = told(story())
+    assert groups == {("learned", 1)}
+    assert same
+    assert "learner: it has stopped" in trouble
+
+
+def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, monkeypatch):
+    go_on, begun = threading.Event(), threading.Event()
+    real = Fold.apply
+
+    def slow(self, event, shown=None):
+        begun.set()
+        go_on.wait(PATIENCE)
+        return real(self, event, shown)
+
+    monkeypatch.setattr(Fold, "apply", slow)
+
+    async def story():
+        async with running(path, model()) as service:
+            page = await rank(service)
+            await service.close(page.impression)
+            await asyncio.to_thread(begun.wait, PATIENCE)
+            meanwhile = [(page.group, page.version) for page in [await rank(service) for _ in range(5)]]
+            waiting = asyncio.create_task(service.close((await rank(service)).impression, wait=True))
+            await asyncio.sleep(0)
+            early = waiting.done()
+            go_on.set()
+            return meanwhile, early, (await waiting).version
+
+    assert told(story()) == ([("learned", 0)] * 5, False, 2)
+
+
+def test_a_learner_that_fails_says_so_and_goes_on_by_itself_with_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr(learning.time, "sleep", lambda seconds: None)
+    real = Fold.apply
+    failing = threading.Event()
+
+    def fragile(self, event, shown=None):
+        if failing.is_set() and event.kind == Kind.CLOSED:
+            self.ranker.model.ranker.weights[:] = 77.0  # half an update, and then
+            raise MemoryError("no room")
+        return real(self, event, shown)
+
+    monkeypatch.setattr(Fold, "apply", fragile)
+
+    async def story(path, fails: bool):
+        async with running(path, model()) as service:
+            for number in range(6):
+                if number == 3 and fails:
+                    failing.set()
+                page = await rank(service)
+                await click(service, page.impression, page.ranking[:1])
+                await service.close(page.impression, wait=number < 3)
+                if number == 3 and fails:
+                    await until(lambda: service.learner.error)
+                    trouble, alive = service.trouble(), service.learner.alive
+                    assert weights(service).max() < 77.0
+                    failing.clear()
+                await until(lambda number=number: service.registry.get("m").version == number + 1)
+            await until(lambda: not service.trouble())
+            return (trouble, alive) if fails else None, weights(service).tobytes()
+
+    _, untroubled = told(story(tmp_path / "a.db", fails=False))
+    ([trouble], alive), troubled = told(story(tmp_path / "b.db", fails=True))
+    assert "learning failed" in trouble
+    assert "no room" in trouble
+    assert alive
+    assert troubled == untroubled
