@@ -54,7 +54,7 @@ def test_running_standardisation_is_that_of_everything_learned_from_and_the_quer
         # Float32 in the end; on the way no more than rounding of numbers up to 100.
         np.testing.assert_allclose(scaler.apply(X), standardised(X, everything), rtol=1e-5, atol=1e-5)
         scaler.learn(X)
-    assert scaler.count[0] == sum(map(len, queries))
+    assert scaler.count == sum(map(len, queries))
 
 
 @settings(max_examples=30)

@@ -67,13 +67,6 @@ def summary_of(state: bytes) -> Summary:
     return Summary(then["version"], then["mode"], weights, Counter(then["fates"]), then["clicks"], then["explored"])
 
 
-class _Slot(NamedTuple):
-    """Where the next learned impression goes in the ring of the last so many, and whether one must leave for it."""
-
-    place: int
-    full: bool
-
-
 class Fold:
     """A live model's state, and how an event changes it."""
 
@@ -93,9 +86,8 @@ class Fold:
         self.moved = 0.0
         self.explored = 0.0
         """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
-        window = settings.guards.influence_window
-        self._recent = np.zeros(window, np.uint64)
-        self._counts: Counter[int] = Counter()
+        self._recent = np.zeros(settings.guards.influence_window, np.uint64)
+        """Whose the last so many learned impressions were: a ring, in which the next takes the place of the oldest."""
 
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
@@ -187,14 +179,11 @@ class Fold:
         length = float(np.sqrt((step * step).sum()))
         cap = self.settings.guards.update_cap
         if cap is not None and length > cap:
-            self._set_weights(before + step * (cap / length))
+            ranker = self.ranker.model.ranker
+            ranker.weights[:] = before + step * (cap / length)
+            ranker.rounded[:] = ranker.weights.astype(np.float32)
             length = cap
         self.moved += length
-
-    def _set_weights(self, weights: NDArray[np.float64]) -> None:
-        ranker = self.ranker.model.ranker
-        ranker.weights[:] = weights
-        ranker.rounded[:] = weights.astype(np.float32)
 
     # Influence: one client makes up at most a share of the last so many learned impressions.
 
@@ -205,35 +194,22 @@ class Fold:
         share = guards.client_share if client else guards.anonymous_share
         # Rounded: 0.29 of 100 are 29, though the product of the floats is a little less.
         allowed = max(1.0, round(share * guards.influence_window, 6)) if share > 0 else 0.0
-        key, slot = _key(client), self._slot()
-        # The window that ends with this impression no longer holds the oldest of the last one.
-        leaves = slot.full and int(self._recent[slot.place]) == key
-        return self._counts[key] - leaves + 1 > allowed
-
-    def _slot(self) -> "_Slot":
         learned = self.fates["learned"]
-        return _Slot(learned % len(self._recent), learned >= len(self._recent))
+        theirs = self._recent[:learned] == _key(client)
+        # The window that ends with this impression no longer holds the oldest of the last one.
+        leaves = learned >= len(self._recent) and theirs[learned % len(self._recent)]
+        return bool(theirs.sum() - leaves + 1 > allowed)
 
     def _remember(self, client: bytes) -> None:
-        if len(self._recent) == 0:
-            return
-        slot = self._slot()
-        if slot.full:
-            gone = int(self._recent[slot.place])
-            self._counts[gone] -= 1
-            if self._counts[gone] == 0:
-                del self._counts[gone]
-        key = _key(client)
-        self._recent[slot.place] = key
-        self._counts[key] += 1
+        if len(self._recent):
+            self._recent[self.fates["learned"] % len(self._recent)] = _key(client)
 
     # States
 
     def _roll_back(self, restored: Restored) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted."""
         then = _decoded(restored.state)
-        self._restore_arrays(then)
-        self.scaler.restore(then["scaling"])
+        self._restore_learned(then)
         self.version += 1
 
     def state(self) -> bytes:
@@ -260,18 +236,16 @@ class Fold:
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
         then = _decoded(state)
-        self._restore_arrays(then)
-        self.scaler.restore(then["scaling"])
+        self._restore_learned(then)
         self.mode, self.version, self.offset = then["mode"], then["version"], offset
         self.clicks, self.moved, self.explored = then["clicks"], then["moved"], then["explored"]
         self.fates = Counter(then["fates"])
         self._recent = np.frombuffer(then["recent"], np.uint64).copy()
-        used = self._recent[: min(len(self._recent), self.fates["learned"])]
-        self._counts = Counter(used.tolist())
 
-    def _restore_arrays(self, then: dict[str, Any]) -> None:
+    def _restore_learned(self, then: dict[str, Any]) -> None:
         for name, array in arrays_of(self.ranker.model).items():
             array[...] = np.frombuffer(then["arrays"][name], array.dtype).reshape(array.shape)
+        self.scaler.restore(then["scaling"])
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
@@ -289,6 +263,6 @@ def _decoded(state: bytes) -> dict[str, Any]:
     return then
 
 
-def _key(client: bytes) -> int:
+def _key(client: bytes) -> np.uint64:
     """64 bits of a client's hash; 0 for all who are unknown."""
-    return int.from_bytes(client[:8], "little")
+    return np.uint64(int.from_bytes(client[:8], "little"))

@@ -77,20 +77,16 @@ class Keyring:
         self._rate = rate
         self._clock = clock
         self._keys: list[ApiKey] = []
-        self._open = True
+        self.open = True
+        """Whether everybody may do everything: no key was ever made."""
         self._budgets: dict[str, tuple[float, float]] = {}
         self.refresh()
-
-    @property
-    def open(self) -> bool:
-        """Whether everybody may do everything: no key was ever made."""
-        return self._open
 
     def refresh(self) -> None:
         """Notice keys that were made or revoked elsewhere."""
         self._keys = self._store.api_keys()
         # Never open again: a store whose keys went missing must not let the network in.
-        self._open = self._open and not self._keys
+        self.open = self.open and not self._keys
 
     def authorize(self, headers: Mapping[bytes, bytes], scope: str) -> str:
         """The name of the key behind a request's headers, if it may do this."""

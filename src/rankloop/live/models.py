@@ -5,6 +5,7 @@ from typing import cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
@@ -90,7 +91,8 @@ def require_affordable(settings: ModelSettings, limits: Limits) -> None:
 async def act(service: Service, model: LiveModel, action: str) -> Model:
     """Pause, resume, freeze, or freeze the scaling; answered when the model has taken it in."""
     if action == "freeze-scaling" and model.settings.scaling != "running":
-        raise RequestError("nothing_to_freeze", f"scaling {_scaling(model)!r} does not change as the model learns")
+        scaling = model.settings.scaling if isinstance(model.settings.scaling, str) else "fixed"
+        raise RequestError("nothing_to_freeze", f"scaling {scaling!r} does not change as the model learns")
     [offset] = await service.append(Control(model.id, ACTIONS[action], now()))
     await model.applied(offset)
     return describe(service, model)
@@ -134,18 +136,23 @@ async def compare(service: Service, model: LiveModel, before: int, after: int) -
     """Weights of two states, feature by feature, largest change first, and how far apart they point."""
     one, two = [summary_of((await _snapshot(service, model, version)).state) for version in (before, after)]
     u, v = one.weights, two.weights
-    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
     order = np.argsort(-np.abs(v - u), kind="stable")
     return Comparison(
         before=before,
         after=after,
         learned_between=two.fates["learned"] - one.fates["learned"],
         distance=float(np.linalg.norm(v - u)),
-        cosine=float(u @ v) / lengths if lengths > 0 else None,
+        cosine=cosine(u, v),
         weights=[
             WeightChange(model.settings.names[i], float(u[i]), float(v[i]), float(v[i] - u[i])) for i in order.tolist()
         ],
     )
+
+
+def cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
+    """Of the angle between two rankers' weights; None if one is zero."""
+    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
+    return float(u @ v) / lengths if lengths > 0 else None
 
 
 async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapshot:
@@ -171,7 +178,7 @@ def describe(service: Service, model: LiveModel) -> Model:
     """A model as it is now. Its exploration so far: how far documents stood, on average over all learned pages, from
     where the model's best order has them."""
     view = model.view()
-    fold = service.learner.folds().get(model.id) if service.learner else None
+    fold = service.folds().get(model.id)
     learned = fold.fates["learned"] if fold else 0
     return Model(
         name=model.settings.name,
@@ -190,8 +197,3 @@ def describe(service: Service, model: LiveModel) -> Model:
             model.settings.learner.policy_temperature, fold.explored / learned if fold and learned else None
         ),
     )
-
-
-def _scaling(model: LiveModel) -> str:
-    scaling = model.settings.scaling
-    return scaling if isinstance(scaling, str) else "fixed"

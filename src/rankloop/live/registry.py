@@ -29,7 +29,8 @@ class LiveModel:
         self._next = 0
         self._last = 0
         self._reserving: asyncio.Task[None] | None = None
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._published = asyncio.Event()
+        """Set when the next state is known; then another one takes its place."""
 
     @property
     def version(self) -> int:
@@ -76,12 +77,10 @@ class LiveModel:
 
     async def applied(self, offset: int) -> None:
         """Wait until a state is known here that has learned from the log up to an offset."""
-        if self.has_applied(offset):
-            return
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((offset, future))
         try:
-            await asyncio.wait_for(future, PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                while not self.has_applied(offset):
+                    await self._published.wait()
         except TimeoutError:
             raise RequestError(
                 "learner_behind", f"the impression is closed and safe, but was not learned from within {PATIENCE:g} s"
@@ -91,11 +90,8 @@ class LiveModel:
         """A new state; called on the event loop. Never go back to an older one."""
         if self._view is None or view.offset >= self._view.offset:
             self._view = view
-        ready = [future for offset, future in self._waiting if offset <= view.offset]
-        self._waiting = [(offset, future) for offset, future in self._waiting if offset > view.offset]
-        for future in ready:
-            if not future.done():
-                future.set_result(None)
+        self._published.set()
+        self._published = asyncio.Event()
 
 
 class Registry:

@@ -1,6 +1,7 @@
 """What a request may look like. Bodies are decoded by msgspec, and every rule that it cannot state is checked here,
 each with a sentence that says what to send instead."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -105,7 +106,8 @@ def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, cli
     if len(ids) > limits.candidates:
         raise _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {len(ids):,}")
     if len(set(ids)) < len(ids):
-        raise _bad("candidates", f"every candidate needs an id of its own; {_twice(ids)!r} is there twice")
+        twice = Counter(ids).most_common(1)[0][0]
+        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} is there twice")
     size = settings.page_size if body.size is None else body.size
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
@@ -152,8 +154,7 @@ def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -
             f"candidate {candidate.id!r}",
             f"feature {lacking!r} is missing; send it, or create the model with a value for missing ones",
         )
-    missing = settings.missing or 0.0
-    return [given.get(name, missing) for name in names]
+    return [given.get(name, settings.missing) for name in names]
 
 
 def _stored(features: NDArray[Any], ids: Sequence[str], settings: ModelSettings) -> NDArray[Any]:
@@ -191,19 +192,13 @@ def _pinned(body: RankBody, ids: list[str], size: int) -> dict[int, int]:
     return {places[name]: rank - 1 for name, rank in body.pinned.items()}
 
 
-def _twice(names: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-
-
-def checked_reports(reports: Sequence[ClickBody], limits: Limits) -> Sequence[ClickBody]:
-    """The reports, if there are not too many of them, nor clicks in them."""
+def check_reports(reports: Sequence[ClickBody], limits: Limits) -> None:
+    """Refuse too many reports, or too many clicks in one."""
     if len(reports) > limits.items:
         raise _bad("reports", f"at most {limits.items:,} at once; got {len(reports):,}")
     for place, report in enumerate(reports):
         if len(report.clicks) > limits.items:
             raise _bad(f"report {place}", f"at most {limits.items:,} clicks in one; got {len(report.clicks):,}")
-    return reports
 
 
 def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], list[float], list[str]]:

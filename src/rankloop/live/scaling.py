@@ -8,6 +8,7 @@
 A constant feature says nothing, so it becomes 0 rather than a division by zero.
 """
 
+import copy
 from typing import Any, Literal
 
 import msgspec
@@ -41,7 +42,7 @@ class Scaler:
         if isinstance(settings, Fixed) and len(settings.shift) != features:
             raise SettingsError(f"scaling: {len(settings.shift)} shifts were given for {features} features")
         self.settings = settings
-        self.count = np.zeros(1)
+        self.count = 0.0
         self.mean = np.zeros(features)
         self.m2 = np.zeros(features)
         self.frozen = False
@@ -62,7 +63,7 @@ class Scaler:
             return np.array(self.settings.shift), np.array(self.settings.spread)
         if self.settings != "running":
             raise SettingsError(f"scaling {self.settings!r} is not one shift and spread per feature")
-        count, mean, m2 = float(self.count[0]), self.mean, self.m2
+        count, mean, m2 = self.count, self.mean, self.m2
         if X is not None and not self.frozen:
             count, mean, m2 = _merged(count, mean, m2, X)
         return mean, np.sqrt(m2 / max(count, 1.0))
@@ -70,30 +71,20 @@ class Scaler:
     def learn(self, raw: NDArray[Any]) -> None:
         """Let a closed impression's candidates into the running statistics."""
         if self.settings == "running" and not self.frozen:
-            count, mean, m2 = _merged(float(self.count[0]), self.mean, self.m2, raw.astype(np.float64))
-            self.count[0], self.mean, self.m2 = count, mean, m2
+            self.count, self.mean, self.m2 = _merged(self.count, self.mean, self.m2, raw.astype(np.float64))
 
     def copy(self) -> "Scaler":
-        """The same, unaffected by what the original learns."""
-        twin = Scaler(self.settings, len(self.mean))
-        twin.restore(self.state())
-        return twin
+        """The same, unaffected by what the original learns: it never changes an array in place."""
+        return copy.copy(self)
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""
-        return {
-            "count": float(self.count[0]),
-            "mean": self.mean.tobytes(),
-            "m2": self.m2.tobytes(),
-            "frozen": self.frozen,
-        }
+        return {"count": self.count, "mean": self.mean.tobytes(), "m2": self.m2.tobytes(), "frozen": self.frozen}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.count[0] = state["count"]
-        self.mean = np.frombuffer(state["mean"]).copy()
-        self.m2 = np.frombuffer(state["m2"]).copy()
-        self.frozen = state["frozen"]
+        self.count, self.frozen = state["count"], state["frozen"]
+        self.mean, self.m2 = np.frombuffer(state["mean"]), np.frombuffer(state["m2"])
 
 
 def _merged(

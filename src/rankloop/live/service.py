@@ -16,12 +16,12 @@ from typing import Any
 from rankloop.live.answers import Clicked, Closed, Ranked
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode, now
-from rankloop.live.fold import View
+from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner
 from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
-from rankloop.live.requests import ClickBody, Limits, RankBody, checked_reports, checked_request, clicked_ranks
+from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
 from rankloop.live.stores.sql import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
 
@@ -30,7 +30,7 @@ log = logging.getLogger("rankloop.service")
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
 GRACE = 7 * 86_400_000
-"""Milliseconds after its window in which a click is still told that it is late; then its impression id has expired."""
+"""Milliseconds after its window in which a click is still answered as late; then its impression id has expired."""
 SWEEP = 500
 CACHED_PAGES = 20_000
 
@@ -158,7 +158,7 @@ class Service:
 
     async def click(self, reports: Sequence[ClickBody]) -> list[Clicked]:
         """What became of each report; refused as a whole if one names an impression that this service never gave."""
-        checked_reports(reports, self.limits)
+        check_reports(reports, self.limits)
         tokens = [self.verify(report.impression, place) for place, report in enumerate(reports)]
         unknown: list[list[str]] = []
         entries: list[Entry] = []
@@ -258,10 +258,9 @@ class Service:
             troubles.append(f"learner: {self.learner.error}")
         return troubles
 
-    def learner_lag(self, model: int, last: int) -> int:
-        """How many events of the log the learner here has not looked at yet."""
-        fold = self.learner.folds().get(model) if self.learner else None
-        return max(0, last - fold.offset) if fold else 0
+    def folds(self) -> dict[int, Fold]:
+        """The states that this process is learning, by model."""
+        return self.learner.folds() if self.learner else {}
 
     def hash_client(self, client: str | None) -> bytes:
         """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
@@ -271,7 +270,7 @@ class Service:
         """Close what has waited longer than its model's window. Only the process that learns a model does this."""
         await self._close_unseen()
         for model in self.registry.all():
-            if self.learner and model.id in self.learner.folds():
+            if model.id in self.folds():
                 await self._close_due(model)
 
     async def _close_unseen(self) -> None:
@@ -341,4 +340,4 @@ def _salt(store: Store) -> bytes:
     return bytes.fromhex(salt)
 
 
-__all__ = ["Clicked", "Kind", "Ranked", "Service", "View", "now"]
+__all__ = ["Clicked", "Kind", "Ranked", "Service", "now"]

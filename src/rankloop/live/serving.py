@@ -37,7 +37,7 @@ def serve(
     extend: Callable[[Application], None] = lambda application: None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the log at an address until the process is told to end.
+    """Serve the log at an address until the process is asked to end.
 
     `extend` adds pages to what is served; `say` hears where it listens.
     """

@@ -1,7 +1,7 @@
 """Simulated people at a running service: what `rankloop.simulate` does in one process, over HTTP and our own client.
 
 Queries and clicks are the simulation's very draws, and the service draws its pages as the simulation does. So a new
-model that is told the same seed, and that learns from every page before the next is shown, ends with the same bits.
+model that is given the same seed, and that learns from every page before the next is shown, ends with the same bits.
 """
 
 import time
@@ -67,24 +67,24 @@ def ensure_model(
         require_learner("traffic", learner)
         require_click_learner("traffic", learner)
     try:
-        found = client.model(name)
+        described = client.model(name)
     except RefusedError as error:
         if error.code != "no_such_model":
             raise
         return _made(client, name, data, learner, seed, page_size), True
-    if len(found["features"]) != data.features:
+    if len(described["features"]) != data.features:
         raise SettingsError(
-            f"traffic: model {name!r} has {len(found['features'])} features and {data.name} has {data.features}; "
+            f"traffic: model {name!r} has {len(described['features'])} features and {data.name} has {data.features}; "
             f"choose the name of a new model"
         )
-    there = {"learner": from_settings(found["learner"]), "page_size": found["page_size"]}
+    there = {"learner": from_settings(described["learner"]), "page_size": described["page_size"]}
     for setting, wanted in {"learner": learner, "page_size": page_size}.items():
         if wanted is not None and there[setting] != wanted:
             raise SettingsError(
                 f"traffic: model {name!r} is there already, with {setting} {there[setting]!r} and not {wanted!r}; "
                 f"leave that out, or choose the name of a new model"
             )
-    return found, False
+    return described, False
 
 
 def _made(

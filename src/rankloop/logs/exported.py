@@ -104,12 +104,6 @@ class Exported:
             if name not in ("header", "end"):
                 yield name, content[1]
 
-    def rows(self, table: str) -> Iterator[Any]:
-        """The rows of one table."""
-        for name, rows in self.frames():
-            if name == table:
-                yield from rows
-
     def _check(self, progress: Progress) -> Header:
         digest = blake2b()
         header: Header | None = None

@@ -21,7 +21,6 @@ from rankloop.live.stores.sql import Store
 from rankloop.logs.access import COMPACTED, existing, find_model, upkeep_lease
 from rankloop.logs.exported import Progress, silent
 
-BATCH = 256
 PATIENCE = 30.0
 """Seconds in which a service that is learning should have kept the new state; it takes one or two."""
 
@@ -55,14 +54,12 @@ def refold(address: str | Path, name: str, at: int, progress: Progress = silent)
     with existing(address) as store, upkeep_lease(store):
         model = find_model(store, name)
         again = _Again(store, model)
-        while again.follow(store.last_offset(), progress):
-            pass
+        again.follow(progress)
         old, _ = load(store, model)
         _follow(store, model, old)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
-            while again.follow(store.last_offset(), silent):
-                pass
+            again.follow(silent)
             _follow(store, model, old)
             body = encode(Restored(old.version, again.fold.state()))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
@@ -106,15 +103,13 @@ class _Again:
             raise SettingsError(f"refold: {self._model.name} has neither its first events nor a snapshot left")
         return Fold.restored(settings, oldest.state, oldest.offset), f"version {oldest.version}"
 
-    def follow(self, last: int, progress: Progress) -> bool:
-        """Fold some more; whether there may be more."""
-        events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
-        for event in events:
+    def follow(self, progress: Progress) -> None:
+        """Fold what is in the log by now."""
+        last = self._store.last_offset()
+        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._model.id):
             self._remember(event.offset)
             self._apply(event)
-        if events:
-            progress(events[-1].offset, last)
-        return len(events) == BATCH
+            progress(event.offset, last)
 
     def _remember(self, upcoming: int) -> None:
         """Keep the state if a later roll back returns to it: the newest before that event's place."""

@@ -38,17 +38,14 @@ class Structure:
     def __init__(self, models: Iterable[ModelRow], compacted: int) -> None:
         self.problems: list[str] = []
         self._models = {row.id: row for row in models}
-        self._settings = {id: self._parsed(row) for id, row in self._models.items()}
+        self.settings = {id: self._parsed(row) for id, row in self._models.items()}
+        """Of each model; None if they cannot be read."""
         self._compacted = compacted
         self._open: dict[tuple[int, int], Waiting] = {}
         self._older: set[tuple[int, int]] = set()
         """Impressions that were clicked, but shown before what is left of the log."""
         self.next = 1
         """Where the next event should be."""
-
-    def settings(self, model: int) -> ModelSettings | None:
-        """A model's settings, if they can be read."""
-        return self._settings.get(model)
 
     def take(self, event: Event) -> bool:
         """Check one event; whether it can be folded."""
@@ -103,7 +100,7 @@ class Structure:
         self.next = event.offset + 1
 
     def _shown(self, event: Event, impression: Impression) -> bool:
-        settings = self._settings[event.model]
+        settings = self.settings[event.model]
         if settings is not None and (why := _misshapen(impression, settings)):
             return self._wrong(event, why)
         if event.number >= self._models[event.model].next_number:
@@ -120,7 +117,7 @@ class Structure:
         if waiting is None:
             if not self._compacted:
                 return self._wrong(event, f"impression {event.number}, which it is about, is not open")
-            # Its page may have been compacted away; its closing will tell.
+            # Its page may have been compacted away; its closing will show it.
             self._older.add((event.model, event.number))
             return True
         shown, before = waiting

@@ -73,7 +73,7 @@ class _Verification:
         self._checks = {
             row.id: _Check(store, row, settings)
             for row in rows
-            if row.deleted is None and (settings := self._structure.settings(row.id)) is not None
+            if row.deleted is None and (settings := self._structure.settings[row.id]) is not None
         }
 
         self._due = 0
@@ -124,7 +124,7 @@ class _Check:
 
     def take(self, event: Event, sound: bool) -> None:
         if not sound or event.kind == Kind.ERASED:
-            # From here on the state is not known, until a snapshot tells it.
+            # From here on the state is not known, until a snapshot has it.
             self._fold = None
         elif event.kind == Kind.CREATED:
             self._fold = Fold(self._settings)
@@ -158,7 +158,8 @@ class _Check:
             if snapshot is None:
                 continue
             if self._fold is None:
-                self._go_on_from(snapshot)
+                self._fold = self._restored(snapshot)
+                self._begins = f"version {snapshot.version}" if self._fold else self._begins
             elif self._fold.is_kept_as(snapshot.state) and self._fold.version == snapshot.version:
                 self._checked += 1
             else:
@@ -172,12 +173,6 @@ class _Check:
         while self.due() < offset - 1:
             self._place += 1
         self.compare(up_to=offset - 1)
-
-    def _go_on_from(self, snapshot: Snapshot) -> None:
-        fold = self._restored(snapshot)
-        if fold is not None:
-            self._fold = fold
-            self._begins = f"version {snapshot.version}"
 
     def _restored(self, snapshot: Snapshot) -> Fold | None:
         try:

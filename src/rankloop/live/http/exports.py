@@ -2,16 +2,13 @@
 
 import asyncio
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rankloop.errors import SettingsError
 from rankloop.interchange import EXPORT_FORMATS, LinearModel, export_model
 from rankloop.live import models
 from rankloop.live.errors import RequestError
+from rankloop.live.fold import View
 from rankloop.live.http.calls import Answer, Call, attachment
 from rankloop.live.http.declaration import VERSION, Endpoint, Parameter, Reply
-from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 
 
@@ -24,24 +21,22 @@ from rankloop.live.settings import ModelSettings
 async def export(call: Call) -> Answer:
     """The model as a file: `?format=…`, and `&version=…` for a kept state instead of the newest."""
     model, form = call.model, call["format"]
+    view = model.view()
     if call["version"] is not None:
-        fold = await models.restored(call.service, model, call["version"])
-        version, weights, scaler = fold.version, fold.ranker.weights, fold.scaler
-    else:
-        view = model.view()
-        version, weights, scaler = view.version, view.model.ranker.weights, view.scaler
+        view = (await models.restored(call.service, model, call["version"])).view()
     try:
-        linear = linear_model(model.settings, weights, scaler)
+        linear = linear_model(model.settings, view)
         content = await asyncio.to_thread(export_model, linear, form)
     except SettingsError as error:
         raise RequestError("not_exportable", str(error)) from None
     suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
-    file = attachment(f"{model.settings.name}-{version}.{suffix}")
+    file = attachment(f"{model.settings.name}-{view.version}.{suffix}")
     return Answer(content, type=EXPORT_FORMATS[form], headers=file)
 
 
-def linear_model(settings: ModelSettings, weights: NDArray[np.float64], scaler: Scaler) -> LinearModel:
+def linear_model(settings: ModelSettings, view: View) -> LinearModel:
     """A live model's state as what leaves rankloop: its weights, and its scaling as it will stay."""
+    scaler = view.scaler
     scaling: dict[str, object] = {}
     if scaler.settings == "query":
         scaling = {"per_query": True}
@@ -54,7 +49,7 @@ def linear_model(settings: ModelSettings, weights: NDArray[np.float64], scaler: 
         shift, spread = scaler.affine()
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
     return LinearModel(
-        weights=tuple(weights.tolist()),
+        weights=tuple(view.model.ranker.weights.tolist()),
         feature_names=settings.names,
         name=settings.name,
         **scaling,  # type: ignore[arg-type]

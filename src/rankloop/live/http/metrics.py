@@ -56,7 +56,7 @@ class Metrics:
         closed = CounterMetricFamily("rankloop_closed", "Closed impressions by fate", labels=["model", "fate"])
         lag = GaugeMetricFamily("rankloop_learner_lag_events", "Log events not yet folded", labels=["model"])
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
-        folds = service.learner.folds() if service.learner else {}
+        folds = service.folds()
         try:
             last = service.store.last_offset()
             up.add_metric(["store"], 1)
@@ -71,5 +71,5 @@ class Metrics:
                 for fate, count in folds[model.id].fates.copy().items():
                     closed.add_metric([name, fate], count)
                 if last is not None:
-                    lag.add_metric([name], service.learner_lag(model.id, last))
+                    lag.add_metric([name], max(0, last - folds[model.id].offset))
         yield from (version, closed, lag, up)

@@ -3,7 +3,7 @@ happen, in buckets, so that a busy minute costs no more memory than a quiet one.
 
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 KEPT_MINUTES = 1440
@@ -77,18 +77,16 @@ class Recent:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._minutes: dict[int, dict[str, Answers]] = {}
-        self.since_start: dict[str, Answers] = {}
+        self.since_start: dict[str, Answers] = defaultdict(Answers)
 
     def note(self, endpoint: str, status: int, seconds: float) -> None:
         """Count one answer."""
         minute = int(self._clock() // 60)
         if minute not in self._minutes:
-            self._minutes[minute] = {}
+            self._minutes[minute] = defaultdict(Answers)
             if len(self._minutes) > KEPT_MINUTES:
                 del self._minutes[next(iter(self._minutes))]
         for endpoints in (self.since_start, self._minutes[minute]):
-            if endpoint not in endpoints:
-                endpoints[endpoint] = Answers()
             endpoints[endpoint].note(status, seconds)
 
     def minutes(self, since: int, endpoints: Iterable[str] | None = None) -> dict[int, Answers]:

@@ -101,8 +101,7 @@ def _without_reward(event: UbiEvent) -> UbiEvent:
 
 
 def _click_fate(clicked: Any) -> str:
-    counts = {word: getattr(clicked, word) for word in ("accepted", "duplicate", "contradictory", "late")}
-    return next((word for word, count in counts.items() if count), "late")
+    return next((fate for fate in ("accepted", "duplicate", "contradictory") if getattr(clicked, fate)), "late")
 
 
 def _counted(service: Service, what: str, things: Sequence[UbiQuery | UbiEvent], fates: Sequence[str]) -> UbiTaken:

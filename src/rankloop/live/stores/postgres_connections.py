@@ -21,7 +21,7 @@ from rankloop.live.errors import StoreError
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 LOCK_SECONDS = 5
-"""How long a transaction waits for the log, as with SQLite; then its entries are refused and the callers told."""
+"""How long a transaction waits for the log, as with SQLite; then its entries are refused."""
 IDLE = 4
 """Connections for reading that are kept for the next one who reads."""
 

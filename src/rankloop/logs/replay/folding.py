@@ -15,14 +15,13 @@ from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores import is_server
+from rankloop.live.stores import each_event, is_server
 from rankloop.live.stores.contract import Snapshot, StoredModel
 from rankloop.live.stores.sql import Reader
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import MAGIC, Progress, silent
 from rankloop.logs.importing import import_log
 
-BATCH = 256
 RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
 """What puts a state of the live model in the place of its own: it means nothing to another one."""
 
@@ -82,15 +81,13 @@ class Replay:
 
     def follow(self, until: int, progress: Progress = silent) -> None:
         """Fold everything up to an offset."""
-        while self.fold.offset < until:
-            events = self._store.events(self.fold.offset, BATCH, kinds=FOLDED, model=self._model.id)
-            for event in events:
-                if event.offset > until:
-                    break
-                self._apply(event)
-            if not events or events[-1].offset > until:
-                self.fold.offset = until
-            progress(self.fold.offset, until)
+        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._model.id):
+            if event.offset > until:
+                break
+            self._apply(event)
+            progress(event.offset, until)
+        self.fold.offset = max(self.fold.offset, until)
+        progress(self.fold.offset, self.fold.offset)
 
     def _apply(self, event: Event) -> None:
         if event.kind in RETURNS and not self.is_own:

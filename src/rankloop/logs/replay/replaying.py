@@ -16,6 +16,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
 from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Snapshot, StoredModel
@@ -125,7 +126,8 @@ class _Replaying:
         self._store, self._model, self._options = store, model, options
         self._own = settings_of(model)
         self._settings = other_settings(self._own, options.learner, options.changes)
-        self._closings = _closing_offsets(store, model)
+        closings = each_event(store, kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK)
+        self._closings = [event.offset for event in closings]
         begin = None if options.begin is None else snapshot_of(store, model, options.begin)
         self._begins = "the start" if begin is None else f"version {begin.version}"
         self._split = self._last_learned(begin)
@@ -135,12 +137,10 @@ class _Replaying:
         """The offset of the last closing before the part that is evaluated."""
         after = [offset for offset in self._closings if begin is None or offset > begin.offset]
         if not after:
-            raise SettingsError(f"replay: nothing was closed in the log of {self._model.name}{self._since(begin)}")
+            since = "" if begin is None else f" after version {begin.version}"
+            raise SettingsError(f"replay: nothing was closed in the log of {self._model.name}{since}")
         place = len(after) - round(self._options.evaluate * len(after))
         return after[max(0, place - 1)]
-
-    def _since(self, begin: Snapshot | None) -> str:
-        return "" if begin is None else f" after version {begin.version}"
 
     def run(self, progress: Progress) -> Replayed:
         replayed, last = self._replay, self._store.last_offset()
@@ -167,7 +167,7 @@ class _Replaying:
             weights=mine.tolist(),
             live_weights=theirs.tolist(),
             distance=float(np.linalg.norm(mine - theirs)),
-            cosine=_cosine(mine, theirs),
+            cosine=cosine(mine, theirs),
             same_bits=replayed.is_own and replayed.fold.state() == live.fold.state(),
             evaluation=evaluation,
         )
@@ -214,15 +214,6 @@ def _chosen(store: Reader, name: str | None) -> StoredModel:
         there = ", ".join(model.name for model in models) or "none at all"
         raise SettingsError(f"replay: say which model with --model; there is {there}")
     return find_model(store, name)
-
-
-def _closing_offsets(store: Reader, model: StoredModel) -> list[int]:
-    return [event.offset for event in each_event(store, kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK)]
-
-
-def _cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
-    lengths = float(np.linalg.norm(u) * np.linalg.norm(v))
-    return float(u @ v) / lengths if lengths > 0 else None
 
 
 def _changeable(settings: ModelSettings) -> dict[str, Any]:
