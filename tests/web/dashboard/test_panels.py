@@ -1,0 +1,71 @@
+"""What the panels say is what the reading says."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rankloop.live.http.recent import Answers
+from rankloop.web.dashboard import panels
+from rankloop.web.dashboard.intervals import Sums
+from rankloop.web.dashboard.reading import EMPTY
+from rankloop.web.dashboard.tallied import CONTROL, LEARNED
+
+from .running import shop
+
+
+def model(weights=(0.1, -3.0, 0.0, 2.0), mode="learning", version=5):
+    view = SimpleNamespace(mode=mode, model=SimpleNamespace(ranker=SimpleNamespace(weights=np.array(weights))))
+    return SimpleNamespace(id=1, settings=shop(), version=version, view=lambda: view)
+
+
+def service(fates=None):
+    folds = {} if fates is None else {1: SimpleNamespace(fates=fates)}
+    learner = SimpleNamespace(alive=True, error="", folds=lambda: folds)
+    return SimpleNamespace(learner=learner, counts=Counter(), started=0)
+
+
+def test_the_largest_weights_come_first_and_the_largest_fills_its_side():
+    bars = panels.weight_bars(model())
+    assert [bar.label for bar in bars] == ["freshness", "rating", "engine", "price"]
+    assert [bar.width for bar in bars] == [50.0, 33.33, 1.67, 0.0]
+
+
+def test_a_roll_back_lists_what_it_changes_most_and_nothing_else():
+    then = np.array([0.1, -2.0, 0.5, 0.0])
+    assert panels.changes(model(), then) == [("rating", 2.0, 0.0), ("freshness", -3.0, -2.0), ("price", 0.0, 0.5)]
+    assert panels.changes(model(), np.array([0.1, -3.0, 0.0, 2.0])) == []
+
+
+def test_learned_and_control_pages_are_compared_and_the_gain_is_relative_to_control():
+    groups = {LEARNED: {0: Sums(200, 300.0, 600.0)}, CONTROL: {0: Sums(100, 100.0, 150.0)}}
+    told = panels.summary(
+        service({"learned": 200, "control": 100}), model(), EMPTY._replace(groups=groups, ever=groups)
+    )
+    assert [(row.label, row.pages, row.clicks) for row in told["rows"]] == [
+        ("Learned order", 200, 300.0), ("Control: incoming order", 100, 100.0),
+    ]  # fmt: skip
+    assert (told["gain"].value, told["relative"]) == pytest.approx((0.5, 0.5))
+    assert (told["closed"], told["clicks"]) == (300, 400.0)
+    assert told["fates"] == [("learned from", 200), ("control group: never learned from", 100)]
+
+
+def test_without_a_control_group_there_is_nothing_to_compare():
+    told = panels.summary(service(), model(), EMPTY._replace(groups={LEARNED: {0: Sums(3, 1.0, 1.0)}}))
+    assert (told["gain"], told["earned"], told["relative"]) == (None, None, None)
+    assert panels.summary(service(), model(), EMPTY)["rows"] == []
+
+
+def test_a_frozen_model_always_keeps_the_first():
+    assert panels.exploration(model(mode="frozen"), EMPTY)["keeps_first"] == 1.0
+    assert panels.exploration(model(), EMPTY)["keeps_first"] is None
+
+
+def test_the_api_s_own_endpoints_stand_first_and_only_fates_of_clicks_are_told():
+    of = service()
+    of.counts.update({("clicks", "late"): 2, ("clicks", "accepted"): 5, ("impressions", "fallback"): 1})
+    told = panels.answers(of, {name: Answers() for name in ("models", "rank", "clicks", "health")})
+    assert [name for name, _ in told["answers"]] == ["clicks", "rank", "health", "models"]
+    assert told["click_fates"] == [("accepted", 5), ("late", 2)]
+    assert told["fallback"] == 1

@@ -1,0 +1,125 @@
+"""Pages load nothing from elsewhere, and only a form of this site may act."""
+
+import gzip
+import re
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
+
+from rankloop.live.errors import RequestError
+from rankloop.web import site as sites
+from rankloop.web.site import HEADERS, Site, static_address
+
+LOCAL = "http://localhost"
+
+
+@pytest.fixture
+def acted():
+    return []
+
+
+@pytest.fixture
+def client(acted):
+    pages = Starlette()
+    site = Site(pages)
+
+    async def show(request):
+        return PlainTextResponse("shown")
+
+    async def fail(request):
+        raise RequestError("no_such_model", "there is no model 'shop'")
+
+    async def act(request, fields):
+        acted.append(fields)
+        return PlainTextResponse("done")
+
+    site.get("/page", show)
+    site.get("/trouble", fail)
+    site.post("/act", act)
+    return TestClient(pages, base_url=LOCAL)
+
+
+def token(client):
+    return re.search(r'name="token" value="([0-9a-f]+)"', client.get("/sign-in").text)[1]
+
+
+def test_every_answer_has_the_headers_that_forbid_everything_else(client):
+    for answer in (client.get("/page"), client.get("/trouble"), client.get("/sign-in"), client.post("/act")):
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+
+
+def test_what_goes_wrong_is_a_page_that_says_so(client):
+    answer = client.get("/trouble")
+    assert answer.status_code == 404
+    assert "there is no model &#39;shop&#39;" in answer.text
+
+
+def test_a_form_of_this_site_acts_once_it_has_its_token(client, acted):
+    assert client.post("/act", data={"name": "a", "token": token(client)}).text == "done"
+    assert client.post("/act", data={"name": "b"}, headers={"x-token": token(client)}).text == "done"
+    assert acted == [{"name": "a"}, {"name": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("headers", "wrong_token"),
+    [
+        ({}, "0" * 64),
+        ({}, "ä"),
+        ({"origin": "http://evil.example"}, None),
+        ({"origin": "null"}, None),
+        ({"sec-fetch-site": "cross-site"}, None),
+    ],
+)
+def test_a_form_of_another_site_is_refused(client, acted, headers, wrong_token):
+    given = wrong_token or token(client)
+    assert client.post("/act", data={"token": given}, headers=headers).status_code == 403
+    assert acted == []
+
+
+def test_a_token_is_of_one_session(client, acted):
+    stolen = token(client)
+    client.cookies.clear()
+    assert client.post("/act", data={"token": stolen}).status_code == 403
+    assert acted == []
+
+
+def test_a_form_that_is_too_large_or_no_form_is_refused(client, acted):
+    known = {"x-token": token(client)}
+    assert client.post("/act", content=b"a=" + b"b" * (1 << 20), headers=known).status_code == 413
+    assert client.post("/act", content=b"a=\xff", headers=known).status_code == 400
+    assert acted == []
+
+
+def test_without_keys_pages_are_for_local_names(client):
+    assert client.get("/page").text == "shown"
+    answer = client.get("/page", headers={"host": "evil.example"})
+    assert answer.status_code == 403
+    assert "shown" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("address", "inside"),
+    [(None, "/"), ("", "/"), ("/models/shop", "/models/shop"), ("//evil.example", "/"), ("/\\evil.example", "/"),
+     ("http://evil.example", "/")],
+)  # fmt: skip
+def test_signing_in_leads_nowhere_else(address, inside):
+    assert sites._inside(address) == inside
+
+
+def test_a_file_may_be_kept_for_ever_under_an_address_that_changes_with_it(client):
+    address = static_address("dashboard.js")
+    plain = client.get(address, headers={"accept-encoding": "identity"})
+    zipped = client.get(address, headers={"accept-encoding": "gzip"})
+    assert plain.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in plain.headers["cache-control"]
+    assert zipped.headers["content-encoding"] == "gzip"
+    assert zipped.content == plain.content == gzip.decompress(sites._zipped("dashboard.js"))
+
+
+@pytest.mark.parametrize("name", ["../site.py", "..%2fsite.py", "nothing.css", "", "a//b", "..\\site.py"])
+def test_only_the_sites_own_files_are_given(client, name):
+    answer = client.get(f"/static/{name}")
+    assert answer.status_code == 404
+    assert "import" not in answer.text
