@@ -5,6 +5,9 @@ import socket
 import pytest
 
 from rankloop.cli import main
+from rankloop.cli.app import STORE
+from rankloop.live import serving
+from rankloop.live.requests import Limits
 
 
 def test_a_port_in_use_is_told_before_anything_is_served(tmp_path, monkeypatch, capsys):
@@ -20,3 +23,19 @@ def test_a_port_in_use_is_told_before_anything_is_served(tmp_path, monkeypatch, 
         capsys.readouterr().err.strip()
         == f"rankloop: port {port} is in use by another program; choose another with --port"
     )
+
+
+def test_options_are_the_limits_of_the_service(rankloop, tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(serving, "serve", lambda store, **options: asked.update(options, store=store))
+    words = ("--no-learn", "--max-candidates", "7", "--max-body", "2048", "--rate", "2.5", "--port", "0")
+    assert rankloop("serve", tmp_path / "log.db", *words)[0] == 0
+    assert asked["limits"] == Limits(candidates=7, body_bytes=2048, rate=2.5)
+    assert (asked["learn"], asked["host"], asked["store"]) == (False, "127.0.0.1", str(tmp_path / "log.db"))
+
+
+def test_without_options_the_limits_are_those_of_a_service_anywhere(rankloop, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(serving, "serve", lambda store, **options: asked.update(options, store=store))
+    assert rankloop("serve")[0] == 0
+    assert (asked["limits"], asked["learn"], asked["store"]) == (Limits(), True, STORE)

@@ -1,4 +1,4 @@
-"""Tuning finds what is better on the validation split, without a look at the test split, and writes it down."""
+"""`rankloop tune`: a table, a JSON document, and the study that runs the choice."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What is exported says the same as rankloop does, to other tools and after a round trip."""
+"""`rankloop export`: rankers, rankings and grades for other tools, in files or on standard output."""
 
 import pyarrow as pa
 import pytest
@@ -9,7 +9,7 @@ from rankloop.interchange import Ranker, load_ranker, write_qrels
 from rankloop.interchange import write_run as write_run_file
 from rankloop.studies.records import write_record
 
-from .interchange.learned import DATA, RUN
+from ..interchange.learned import DATA, RUN
 
 
 @pytest.mark.parametrize(
