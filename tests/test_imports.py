@@ -46,7 +46,7 @@ def test_the_client_is_light(address, tmp_path):
     )
     assert not loaded & HEAVY
     rooms = {name.split(".")[1] for name in loaded if name.startswith("rankloop.")}
-    assert rooms - {"live"} == {"client", "errors", "settings"}
+    assert rooms - {"live"} == {"answers", "client", "errors", "settings"}
     assert not {name for name in loaded if name.startswith("rankloop.live.")} - {"rankloop.live.client"}
 
 

@@ -22,9 +22,9 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from rankloop.data import read
-from rankloop.data.collection import Collection, Split
-from rankloop.kernels.draws import QUERIES, stream_key, uniform
+from rankloop.data.collection import Arrays, Collection, Split
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank
+from rankloop.loop import draw_query
 from rankloop.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
@@ -63,15 +63,18 @@ def against_memory(quick: bool) -> Section:
     """ROLTR against a vectorised sum over the same rows in the same order, and against NumPy."""
     data = _mslr_shaped(1_000 if quick else 16_000)
     impressions = 20_000 if quick else 60_000
-    order = _query_order(data.train, impressions)
-    rates: dict[str, list[float]] = {"read": [], "ROLTR": [], "NumPy": []}
-    few = order[:2_000]
-    _sum_rows(data.train.arrays.features, data.train.arrays.offsets, order[:10])
-    for _ in range(3):
-        rates["read"].append(_rate(lambda: _read(data.train, order), impressions))
-        rates["ROLTR"].append(_simulated_rate(ROLTR(), data, impressions))
-        rates["NumPy"].append(_rate(lambda: _numpy_roltr(data.train, few), len(few)))
-    read_rate, roltr, plain = (max(rates[name]) for name in ("read", "ROLTR", "NumPy"))
+    order = np.array([draw_query(np.uint64(1), i, data.train.queries) for i in range(impressions)])
+    arrays, few = data.train.arrays, order[:2_000]
+    _sum_rows(arrays.features, arrays.offsets, order[:10])  # compiles
+    rates = [
+        (
+            impressions / _seconds(lambda: _sum_rows(arrays.features, arrays.offsets, order)),
+            _simulated_rate(ROLTR(), data, impressions),
+            len(few) / _seconds(lambda: _numpy_roltr(arrays, few)),
+        )
+        for _ in range(3)
+    ]  # in turn, so that a slow moment of the machine meets all three
+    read_rate, roltr, plain = map(max, zip(*rates, strict=True))
     row_bytes = data.train.features.nbytes / data.train.queries
     gigabytes = data.train.features.nbytes / 1e9
     return Section(
@@ -94,10 +97,10 @@ def methods(quick: bool) -> Section:
     rows, values = [], {}
     for learner in learners:
         impressions = 2_000 if learner.name in ("PMGD", "COLTR") else 20_000
-        rate = max(_simulated_rate(learner, data, impressions) for _ in range(3))
+        rate = _best_rate(learner, data, impressions)
         published = AUTHORS.get(learner.name)
-        told = ["–", "–"] if published is None else [f"{published:,}", f"{rate / published:,.0f} ×"]
-        rows.append([learner.name, f"{rate:,.0f}", *told])
+        compared = ["–", "–"] if published is None else [f"{published:,}", f"{rate / published:,.0f} ×"]
+        rows.append([learner.name, f"{rate:,.0f}", *compared])
         values[learner.name] = rate
     columns = ["method", "impressions/s a core", "authors' code", "ratio"]
     return Section("Every method, noisy clicks", columns, rows, values)
@@ -126,20 +129,17 @@ def growth(quick: bool) -> Section:
         "twice the features": _mslr_shaped(queries, features=2 * FEATURES),
         "four times the queries": _mslr_shaped(4 * queries),
     }
-    reference = max(_simulated_rate(ROLTR(), base, impressions) for _ in range(3))
-    rows, values = [], {}
-    for name, data in others.items():
-        cost = reference / max(_simulated_rate(ROLTR(), data, impressions) for _ in range(3))
-        rows.append([name, f"{cost:.2f} ×"])
-        values[name] = cost
-    return Section("Cost of an impression (ROLTR)", ["", "time"], rows, values)
+    reference = _best_rate(ROLTR(), base, impressions)
+    costs = {name: reference / _best_rate(ROLTR(), data, impressions) for name, data in others.items()}
+    rows = [[name, f"{cost:.2f} ×"] for name, cost in costs.items()]
+    return Section("Cost of an impression (ROLTR)", ["", "time"], rows, costs)
 
 
 def memory(quick: bool) -> Section:
     """Resident memory of a long run beyond that of a short one, and beyond the recorded curve."""
     short, long = (20_000, 100_000) if quick else (100_000, 1_000_000)
-    used = [_python(_MEMORY_SCRIPT.format(impressions=n)) for n in (short, long)]
-    grown = (float(used[1]) - float(used[0])) * 1024
+    before, after = (_python(_MEMORY_SCRIPT.format(impressions=n)) for n in (short, long))
+    grown = (after - before) * 1024
     recorded = 16.0 * (long - short)  # nDCG and clicks, eight bytes each
     return Section(
         f"Memory of a run of {long:,} impressions against one of {short:,}",
@@ -180,12 +180,12 @@ def compilation(quick: bool) -> Section:
     """Seconds until every learner has run once in a new process: first use, and from the cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": folder}
-        seconds = [float(_python(_COMPILE_SCRIPT, environment)) for _ in range(2)]
+        first, cached = (_python(_COMPILE_SCRIPT, environment) for _ in range(2))
     return Section(
         "Compilation of all learners (one process)",
         ["", "seconds"],
-        [["first use", f"{seconds[0]:.1f}"], ["from the cache", f"{seconds[1]:.1f}"]],
-        {"first": seconds[0], "cached": seconds[1]},
+        [["first use", f"{first:.1f}"], ["from the cache", f"{cached:.1f}"]],
+        {"first": first, "cached": cached},
     )
 
 
@@ -228,6 +228,10 @@ def _simulated_rate(learner: Learner, data: Collection, impressions: int) -> flo
     return run.impressions_per_second
 
 
+def _best_rate(learner: Learner, data: Collection, impressions: int) -> float:
+    return max(_simulated_rate(learner, data, impressions) for _ in range(3))
+
+
 def _worker_rates(workers: int, impressions: int) -> list[float]:
     job = delayed(_worker_rate)(impressions)
     return list(Parallel(n_jobs=workers)(job for _ in range(workers)))
@@ -239,24 +243,10 @@ def _worker_rate(impressions: int) -> float:
     return _simulated_rate(ROLTR(), data, impressions)
 
 
-def _rate(job: Callable[[], Any], count: int) -> float:
-    return count / _seconds(job)
-
-
 def _seconds(job: Callable[[], Any]) -> float:
     began = time.perf_counter()
     job()
     return time.perf_counter() - began
-
-
-def _query_order(split: Split, impressions: int) -> NDArray[np.int64]:
-    return np.array(
-        [int(uniform(np.uint64(stream_key(np.uint64(1), QUERIES, i)), 0) * split.queries) for i in range(impressions)]
-    )
-
-
-def _read(split: Split, order: NDArray[np.int64]) -> float:
-    return float(_sum_rows(split.arrays.features, split.arrays.offsets, order))
 
 
 @numba.njit(fastmath=True)
@@ -271,14 +261,13 @@ def _sum_rows(features, offsets, order):
     return total
 
 
-def _numpy_roltr(split: Split, order: NDArray[np.int64]) -> NDArray[np.float64]:
+def _numpy_roltr(arrays: Arrays, order: NDArray[np.int64]) -> None:
     """The same update in NumPy, closed form: what careful array code without a compiler can do."""
     draws = np.random.default_rng(1)
-    weights = np.zeros(split.features.shape[1], np.float32)
+    weights = np.zeros(arrays.features.shape[1], np.float32)
     discount = 1.0 / np.log2(np.arange(2, 12))
     propensity = 1.0 / np.arange(1, 11)
     attraction = np.array([0.4, 0.6, 0.7, 0.8, 0.9])
-    arrays = split.arrays
     for q in order:
         rows = slice(arrays.offsets[q], arrays.offsets[q + 1])
         X, grades = arrays.features[rows], arrays.grades[rows]
@@ -303,7 +292,6 @@ def _numpy_roltr(split: Split, order: NDArray[np.int64]) -> NDArray[np.float64]:
         slope = -np.exp(hidden - logs[-1]) * total
         slope[page] = returns - np.exp(scores[page] - logs) * carried
         weights += np.float32(0.01) * (slope.astype(np.float32) @ X)
-    return weights.astype(np.float64)
 
 
 def _write_svmlight(folder: Path, documents: int) -> Path:
@@ -314,19 +302,16 @@ def _write_svmlight(folder: Path, documents: int) -> Path:
     with path.open("w") as file:
         for d in range(documents):
             values = draws.gamma(1.0, 10.0, FEATURES)
-            told = [
+            row = [
                 f"{j + 1}:{value:.0f}" if kind == 0 else f"{j + 1}:{value:.6f}" if kind == 1 else f"{j + 1}:0"
                 for j, (kind, value) in enumerate(zip(kinds, values, strict=True))
             ]
-            file.write(f"{d % 5} qid:{d // DOCUMENTS} {' '.join(told)} \n")
+            file.write(f"{d % 5} qid:{d // DOCUMENTS} {' '.join(row)} \n")
     return path
 
 
-def _python(script: str, environment: dict[str, str] | None = None) -> str:
-    finished = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-    )
-    return finished.stdout.strip()
+def _python(script: str, environment: dict[str, str] | None = None) -> float:
+    return float(subprocess.check_output([sys.executable, "-c", script], env=environment))
 
 
 def peak_memory_kb() -> int:

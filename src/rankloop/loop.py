@@ -19,15 +19,6 @@ from rankloop.rankers.contract import score
 from rankloop.users.contract import click
 
 
-class Queries(NamedTuple):
-    """The arrays of the training split that the loop reads."""
-
-    features: NDArray[np.float32]
-    offsets: NDArray[np.int64]
-    grades: NDArray[np.uint8]
-    ideal_dcg: NDArray[np.float64]
-
-
 class Pending(NamedTuple):
     """Pages that were shown and are still to be learned from: a ring of delay + 1 impressions."""
 
@@ -97,8 +88,8 @@ def draw_query(seed, impression, queries):
 def run_impressions(model, work, user, queries, pending, seed, first, last, told_grades, oracle, discount, record):
     """Impressions `first` … `last` − 1: rank, click, write down, and learn what is due.
 
-    `told_grades`: feedback is the page's true grades instead of clicks; `oracle`: the grades take the place of the
-    scores. `discount` is 1/log2(rank + 1) up to nDCG's cut-off.
+    `queries` are the training split's arrays. `told_grades`: feedback is the page's true grades instead of clicks;
+    `oracle`: the grades take the place of the scores. `discount` is 1/log2(rank + 1) up to nDCG's cut-off.
     """
     ring, page_size = pending.page.shape
     delay = ring - 1

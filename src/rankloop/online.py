@@ -5,6 +5,7 @@ The same compiled steps as in the simulation, with the same draws: given the sam
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rankloop.policies.plackett_luce import checked_clicks, checked_grades, chec
 from rankloop.settings import require_seed, require_whole_number
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Page:
     """The documents shown, in order, with what is needed to learn from them.
 
@@ -32,23 +34,12 @@ class Page:
             them were taken by documents that the learner did not choose.
     """
 
-    __slots__ = ("candidates", "documents", "impression", "notes", "ranks", "scores")
-
-    def __init__(
-        self,
-        documents: NDArray[np.int64],
-        impression: int,
-        candidates: NDArray[np.float32],
-        scores: NDArray[np.float32],
-        notes: NDArray[np.float32],
-        ranks: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.documents = documents
-        self.impression = impression
-        self.candidates = candidates
-        self.scores = scores
-        self.notes = notes
-        self.ranks = ranks
+    documents: NDArray[np.int64]
+    impression: int
+    candidates: NDArray[np.float32]
+    scores: NDArray[np.float32]
+    notes: NDArray[np.float32]
+    ranks: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -151,28 +142,22 @@ class OnlineRanker:
         self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
         self._make_room(len(page.candidates))
-        model = self.model if page.ranks is None else self._model_at(page.ranks)
+        # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
+        by_rank = () if page.ranks is None else self.learner.by_rank
+        tables = {name: getattr(self.model, name)[page.ranks] for name in by_rank}
+        model = self.model._replace(**tables)
+        shown = self._key, page.impression, page.documents, page.notes, feedback
         if as_drawn:
-            learn_page_as_drawn(
-                model, self._work, page.candidates, page.scores, self._key, page.impression,
-                page.documents, page.notes, feedback,
-            )  # fmt: skip
+            learn_page_as_drawn(model, self._work, page.candidates, page.scores, *shown)
         else:
-            learn_page(
-                model, self._work, page.candidates, self._key, page.impression,
-                page.documents, page.notes, feedback,
-            )  # fmt: skip
-        if page.ranks is not None:
-            self._keep_from(model, page.ranks)
-        self._check_weights()
-
-    def _model_at(self, ranks: NDArray[np.int64]) -> Any:
-        """The model as a page whose rows stand at these ranks sees it: shared parameters, tables per rank copied."""
-        return self.model._replace(**{name: getattr(self.model, name)[ranks] for name in self.learner.by_rank})
-
-    def _keep_from(self, model: Any, ranks: NDArray[np.int64]) -> None:
-        for name in self.learner.by_rank:
-            getattr(self.model, name)[ranks] = getattr(model, name)
+            learn_page(model, self._work, page.candidates, *shown)
+        for name, table in tables.items():
+            getattr(self.model, name)[page.ranks] = table
+        if not np.isfinite(self.model.ranker.rounded).all():
+            raise DivergenceError(
+                f"{self.learner.name} diverged by impression {self.impressions}: its weights left the range of "
+                f"float32; lower the learning rate or scale the features"
+            )
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
         try:
@@ -219,10 +204,3 @@ class OnlineRanker:
         )
         if not fits:
             raise SettingsError("this page was drawn by a ranker with other features, page size or method")
-
-    def _check_weights(self) -> None:
-        if not np.isfinite(self.model.ranker.rounded).all():
-            raise DivergenceError(
-                f"{self.learner.name} diverged by impression {self.impressions}: its weights left the range of "
-                f"float32; lower the learning rate or scale the features"
-            )

@@ -204,7 +204,7 @@ def counted(count: int) -> str:
     return f"{count:,}" if count < 10**18 else "far more"
 
 
-def settle(settings: msgspec.Struct, **checked: Any) -> None:
+def settle(settings: msgspec.Struct, /, **checked: Any) -> None:
     """Put checked values, as plain Python values, in the place of those that a struct was made with.
 
     What equals a default becomes the default itself, so that it is left out of the struct's repr.

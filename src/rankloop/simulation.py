@@ -15,7 +15,7 @@ from rankloop.errors import DivergenceError, SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
-from rankloop.loop import Pending, Queries, Record, run_impressions
+from rankloop.loop import Pending, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
 from rankloop.run import Run, this_machine
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
@@ -87,7 +87,7 @@ def simulate(
     if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
     user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
-    loop = _Loop(learner, user, data, seed, page_size, weights, delay, late_scores)
+    loop = _Loop(learner, user, data, weights, settings)
     record = Record(
         np.zeros(impressions),
         np.zeros(impressions, np.int64),
@@ -120,34 +120,22 @@ class _Loop:
     """The compiled loop and the arrays it works on."""
 
     def __init__(
-        self,
-        learner: Learner,
-        user: User,
-        data: Collection,
-        seed: int,
-        page_size: int,
-        weights: ArrayLike | None,
-        delay: int,
-        late_scores: str,
+        self, learner: Learner, user: User, data: Collection, weights: ArrayLike | None, settings: dict[str, Any]
     ) -> None:
         train = data.train
+        seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
         self.model = learner.model(data.features, page_size, seed, weights)
         self._work = learner.work(data.features, page_size, train.longest)
         self._user = user.compiled(page_size)
-        rows = train.arrays
-        self._queries = Queries(rows.features, rows.offsets, rows.grades, rows.ideal_dcg)
-        kept_scores = train.longest if delay and late_scores == "drawn" else 0
+        self._queries = train.arrays
+        kept_scores = train.longest if delay and settings["late_scores"] == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
         self._seed = np.uint64(seed)
         self._told_grades = learner.learns_from == "grades"
         self._oracle = learner.ranks_by_grades
 
     def run(
-        self,
-        impressions: int,
-        points: list[int],
-        record: Record,
-        progress: Callable[[int], None] | None,
+        self, impressions: int, points: list[int], record: Record, progress: Callable[[int], None] | None
     ) -> tuple[float, NDArray[np.float64]]:
         """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
         checkpoints = np.zeros((len(points), self.model.ranker.weights.size))

@@ -29,6 +29,6 @@ def test_a_collection_in_memory_has_the_hash_of_the_same_data_in_the_store(monke
 
 
 def test_the_digest_of_a_split_is_that_of_its_files(tmp_path):
-    with arrays.SplitWriter(tmp_path / "train", features=2) as writer:
+    with arrays.SplitWriter(tmp_path / "train") as writer:
         writer.add(SPLIT.query_ids, SPLIT.offsets, SPLIT.features, SPLIT.grades)
     assert writer.summary.digest == SPLIT.digest == arrays.open_split(tmp_path / "train").digest

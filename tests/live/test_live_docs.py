@@ -16,9 +16,9 @@ import msgspec
 import pytest
 from tests.patience import PATIENCE, run
 
+from rankloop import answers as live_answers
 from rankloop.client import Client, RefusedError
 from rankloop.interchange import EXPORT_FORMATS
-from rankloop.live import answers as live_answers
 from rankloop.live import descriptions
 from rankloop.live.errors import RequestError
 from rankloop.live.fold import FATES

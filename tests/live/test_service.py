@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from tests.patience import AS_IT_IS
 
+from rankloop.answers import Closed
 from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights
 from rankloop.live import registry
-from rankloop.live.answers import Closed
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, decode
 from rankloop.live.models import create_model

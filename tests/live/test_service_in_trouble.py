@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
+from rankloop.answers import Closed
 from rankloop.live import learning
-from rankloop.live.answers import Closed
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold

@@ -10,7 +10,7 @@ from rankloop.cli.terminal import out, print_json, print_table, table
 from rankloop.display import mean_text
 
 if TYPE_CHECKING:
-    from rankloop.studies.records import Record, Results
+    from rankloop.studies.records import Results
 
 
 @app.command()
@@ -59,7 +59,7 @@ def _summary(results: "Results") -> dict[str, Any]:
 
 
 def _show_place(results: "Results", place: dict[str, str]) -> None:
-    from rankloop.studies.statistics import interval
+    from rankloop.studies.statistics import compare, interval
 
     labels = results.axis("label", **place)
     heading = f"{place['user']} clicks, {place['collection']}"
@@ -69,24 +69,17 @@ def _show_place(results: "Results", place: dict[str, str]) -> None:
         records = results.select(label=label, **place)
         texts = []
         for field, digits in (("online_ndcg", 1), ("offline_ndcg", 4)):
-            mean, half = interval([getattr(record, field) for record in records])
+            values, rivals = (results.values(field, label=one, **place) for one in (label, "PDGD"))
+            mean, half = interval(values)
             text = mean_text(mean, half, digits)
             best = max((interval(results.values(field, label=one, **place)).mean for one in click_learners), default=0)
-            texts += [f"[bold]{text}[/bold]" if mean == best else text, _mark(results, records, field, place)]
+            mark = compare(values, rivals).mark if label == "ROLTR" and rivals else ""
+            texts += [f"[bold]{text}[/bold]" if mean == best else text, mark]
         rate = sum(record.impressions / record.learning_seconds for record in records) / len(records)
         made.add_row(label, *texts, f"{rate:,.0f}", str(len(records)))
     out.print()
     print_table(made)
     _compare_online(results, place)
-
-
-def _mark(results: "Results", records: "list[Record]", field: str, place: dict[str, str]) -> str:
-    from rankloop.studies.statistics import compare
-
-    rivals = results.select(label="PDGD", **place)
-    if records[0].label != "ROLTR" or not rivals:
-        return ""
-    return compare([getattr(one, field) for one in records], [getattr(one, field) for one in rivals]).mark
 
 
 def _compare_online(results: "Results", place: dict[str, str]) -> None:

@@ -120,7 +120,16 @@ def _compile_one(learner: "Learner") -> None:
 def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
     """What is running, done, failed and left, impressions a second and the time to go; plain lines when piped."""
     if not err.is_terminal:
-        yield _plain_study_progress(total)
+        shown = 0
+
+        def say(now: "Standing") -> None:
+            nonlocal shown
+            finished = now.done + now.failed
+            if (tenth := finished * 10 // max(1, total)) > shown:
+                shown = tenth
+                err.print(f"{finished} of {total} runs, {_standing(now)}")
+
+        yield say
         return
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=err, transient=True) as progress:
@@ -132,19 +141,6 @@ def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
             progress.update(task, completed=now.done + now.failed, description=standing)
 
         yield show
-
-
-def _plain_study_progress(total: int) -> "Callable[[Standing], None]":
-    shown = 0
-
-    def show(now: "Standing") -> None:
-        nonlocal shown
-        tenth = (now.done + now.failed) * 10 // max(1, total)
-        if tenth > shown:
-            shown = tenth
-            err.print(f"{now.done + now.failed} of {total} runs, {_standing(now)}")
-
-    return show
 
 
 def _standing(now: "Standing") -> str:

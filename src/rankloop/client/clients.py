@@ -20,16 +20,14 @@ from urllib.parse import quote
 
 import httpx
 
+from rankloop.answers import Clicked, Closed, Page
 from rankloop.client.conversation import (
     MSGPACK,
     PATIENT,
     Ask,
     Candidates,
-    Clicked,
     Clicks,
-    Closed,
     Conversation,
-    Page,
     Reply,
     Report,
     Talk,
@@ -67,6 +65,7 @@ class _Settings:
             require_whole_number("client", "page_size", page_size, at_least=1),
             require_whole_number("client", "keep", keep),
         )
+        self._manage = self._conversation.manage
         self._url = url.rstrip("/")
         headers = {"content-type": MSGPACK} | ({"authorization": f"Bearer {key}"} if key else {})
         self._http = self._transport(base_url=self._url, headers=headers, limits=LIMITS)
@@ -83,9 +82,6 @@ class _Settings:
     def dropped(self) -> int:
         """How many reports were given up: too many to keep, or too old when the service came back."""
         return self._conversation.kept.dropped
-
-    def _manage(self, method: str, path: str, content: Any = None) -> Talk[dict[str, Any]]:
-        return self._conversation.manage(method, path, content)
 
     def _arguments(self, ask: Ask) -> dict[str, Any]:
         seconds = max(self._timeout, PATIENT) if ask.patient else self._timeout

@@ -3,7 +3,8 @@
 A conversation is a generator: it yields what to ask, is sent the reply, and returns what the caller gets. Rank and
 clicks travel as MessagePack with the features as one block of float32, the fastest that the service reads.
 
-Nothing of the service is imported here: what an application installs is this room, `errors` and `settings`.
+Nothing of the service is imported here: what an application installs is this room, `answers`, `errors` and
+`settings`.
 """
 
 import threading
@@ -14,6 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from rankloop.answers import Clicked, Closed, Page
 from rankloop.errors import RankloopError, SettingsError
 
 if TYPE_CHECKING:
@@ -46,45 +48,6 @@ class RefusedError(RankloopError):
         super().__init__(message)
         self.status = status
         self.code = code
-
-
-class Page(msgspec.Struct):
-    """What to show.
-
-    Attributes:
-        impression: report clicks with it; None on a page that the service does not know.
-        ranking: ids, best first.
-        group: `learned`, `control`, or `fallback`: the incoming order, because the service is in trouble.
-        version: of the model that ranked, the number of its updates; −1 if the service did not answer.
-        rest: the other candidates, best first, if they were asked for.
-        reason: why it is a fallback.
-    """
-
-    impression: str | None
-    ranking: list[str]
-    group: str
-    version: int
-    rest: list[str] | None = None
-    reason: str | None = None
-
-
-class Clicked(msgspec.Struct):
-    """What became of one report of clicks: how many documents met which fate."""
-
-    impression: str
-    accepted: int
-    duplicate: int
-    contradictory: int
-    late: int
-    unknown: list[str]
-    closed: bool
-
-
-class Closed(msgspec.Struct):
-    """Whether an impression was still open, and the version of its model."""
-
-    closed: bool
-    version: int
 
 
 class Delivery(msgspec.Struct):

@@ -8,7 +8,7 @@ no pass over the file beforehand.
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,16 +54,11 @@ def import_files(
     if published is not None:
         require_splits(published, layout)
     files = signature(layout.files)
-    options: dict[str, bool | float | int | None] = {
-        "normalise": normalise,
-        "zero_based": zero_based,
-    }
+    options: dict[str, bool | float | int | None] = {"normalise": normalise, "zero_based": zero_based}
 
     def make(folder: Path) -> Meta:
-        scales = scales_from or layout.files[0]
-        on, why = _normalisation(normalise, published, scales, zero_based)
-        read = _Files(files, on, zero_based, progress)
-        folds, features, highest = _write(folder, layout, read)
+        on, why = _normalisation(normalise, published, scales_from or layout.files[0], zero_based)
+        folds, features, highest = _write(folder, layout, _reader(files, on, zero_based, progress))
         if signature(layout.files) != files:
             raise DataError(f"{layout.source} changed while it was being read. Import it again.")
         shapes = {
@@ -92,10 +87,10 @@ def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
         splits: dict[str, SplitSummary] = {}
         for split in ("train", "vali", "test"):
             target = folder / f"fold{fold}" / split
-            with SplitWriter(target, world.features) as writer:
+            with SplitWriter(target) as writer:
                 for block in world.blocks(split, fold=fold, scale=scale):
                     writer.add(*block)
-            splits[split] = _summary(writer)
+                splits[split] = writer.close()
         return Meta(
             name=world.name,
             features=world.features,
@@ -125,85 +120,49 @@ def _normalisation(asked: bool | None, published: Published | None, scales: Path
     return False, f"the first queries of {scales.name} lie within [−1, 1]"
 
 
-class _Files:
+def _reader(
+    files: dict[str, tuple[int, int]], normalise: bool, zero_based: bool, progress: Progress | None
+) -> Callable[[Path], Iterator[Block]]:
     """Reads files one after another and reports the bytes done of all of them."""
+    done, total = 0, sum(size for size, _ in files.values())
 
-    def __init__(
-        self,
-        files: dict[str, tuple[int, int]],
-        normalise: bool,
-        zero_based: bool,
-        progress: Progress | None,
-    ) -> None:
-        self.normalise, self.zero_based, self.progress = normalise, zero_based, progress
-        self.sizes = {name: size for name, (size, _) in files.items()}
-        self.total = sum(self.sizes.values())
-        self.done = 0
+    def report(read: int) -> None:
+        if progress is not None:
+            progress(done + read, total)
 
-    def blocks(self, path: Path) -> Iterator[Block]:
-        def report(read: int) -> None:
-            if self.progress is not None:
-                self.progress(self.done + read, self.total)
+    def blocks(path: Path) -> Iterator[Block]:
+        nonlocal done
+        yield from svmlight.blocks(path, normalise=normalise, zero_based=zero_based, progress=report)
+        done += files[str(path)][0]
 
-        yield from svmlight.blocks(path, normalise=self.normalise, zero_based=self.zero_based, progress=report)
-        self.done += self.sizes[str(path)]
+    return blocks
 
 
-def _write(folder: Path, layout: Layout, read: _Files) -> tuple[dict[str, dict[str, SplitSummary]], int, int]:
+def _write(
+    folder: Path, layout: Layout, blocks: Callable[[Path], Iterator[Block]]
+) -> tuple[dict[str, dict[str, SplitSummary]], int, int]:
     """Write all splits, equally wide; their summaries, the feature count and the highest grade."""
-    writers: dict[str, dict[str, _Growing]] = {}
+    writers = {
+        fold: {split: SplitWriter(folder / fold / split) for split in splits} for fold, splits in layout.folds.items()
+    }
     with ExitStack() as stack:
         for fold, splits in layout.folds.items():
-            writers[fold] = {split: stack.enter_context(_Growing(folder / fold / split)) for split in splits}
+            for writer in writers[fold].values():
+                stack.callback(writer.abandon)
             if layout.single:
-                for split, block in _routed(read.blocks(layout.source)):
-                    writers[fold][split].add(block)
+                for split, block in _routed(blocks(layout.source)):
+                    writers[fold][split].add(*block)
                 writers[fold] = _not_empty(writers[fold], layout.source)
             else:
                 for split, path in splits.items():
-                    for block in read.blocks(path):
-                        writers[fold][split].add(block)
+                    for block in blocks(path):
+                        writers[fold][split].add(*block)
         everything = [writer for fold in writers.values() for writer in fold.values()]
         features = max(writer.features for writer in everything)
-        folds = {
-            fold: {split: writer.finish(features) for split, writer in splits.items()}
-            for fold, splits in writers.items()
-        }
+        for writer in everything:
+            writer.widen(features)
+        folds = {fold: {split: writer.close() for split, writer in splits.items()} for fold, splits in writers.items()}
         return folds, features, max(writer.highest_grade for writer in everything)
-
-
-class _Growing:
-    """A split writer that takes its width from what comes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.writer: SplitWriter | None = None
-        self.highest_grade = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.writer is not None:
-            self.writer.abandon()
-
-    @property
-    def features(self) -> int:
-        return self.writer.features if self.writer else 0
-
-    def add(self, block: Block) -> None:
-        width = block.features.shape[1]
-        if self.writer is None:
-            self.writer = SplitWriter(self.folder, width)
-        self.writer.widen(width)
-        self.writer.add(*block)
-        self.highest_grade = max(self.highest_grade, int(block.grades.max()))
-
-    def finish(self, features: int) -> SplitSummary:
-        assert self.writer is not None, "a file that was read has at least one block"
-        self.writer.widen(features)
-        self.writer.close()
-        return _summary(self.writer)
 
 
 def _routed(blocks: Iterator[Block]) -> Iterator[tuple[str, Block]]:
@@ -227,16 +186,11 @@ def _pick(block: Block, chosen: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Bl
     return Block(block.query_ids[chosen], offsets, block.features[kept], block.grades[kept])
 
 
-def _not_empty(writers: dict[str, _Growing], source: Path) -> dict[str, _Growing]:
-    filled = {split: writer for split, writer in writers.items() if writer.writer is not None}
+def _not_empty(writers: dict[str, SplitWriter], source: Path) -> dict[str, SplitWriter]:
+    filled = {split: writer for split, writer in writers.items() if writer.queries}
     if "test" not in filled:
         raise DataError(
             f"{source}: one query cannot be split into train and test. Give a file with two "
             f"queries or more, or a folder with train.txt and test.txt."
         )
     return filled
-
-
-def _summary(writer: SplitWriter) -> SplitSummary:
-    assert writer.summary is not None, "a closed writer has its summary"
-    return writer.summary

@@ -71,8 +71,7 @@ def make(name: str, *, fold: int = 1, scale: float = 1.0) -> Report:
     """
     if _text(name) not in _synthetic():
         raise DataError(f"{name!r} is not a synthetic world. Choose from {', '.join(_synthetic())}.")
-    world, chosen, size = _planned(name, _fold(fold), scale)
-    return report(make_world(_world_slot(world, chosen, size), world, chosen, size))
+    return report(make_world(*_world(name, _fold(fold), scale)))
 
 
 def add(
@@ -92,16 +91,14 @@ def add(
     """
     _check_name(name)
     _check_options(normalise, zero_based)
-    slot, source = Slot(NAMED, name), Path(_text(path)).expanduser().absolute()
-    for old in versions(slot):
+    source = Path(_text(path)).expanduser().absolute()
+    for old in versions(Slot(NAMED, name)):
         if old.meta.source != str(source):
             raise DataError(
                 f"{name} is already imported from {old.meta.source}; got {source}. "
                 f"Remove it first, or choose another name."
             )
-    published = CATALOGUE.get(name)
-    layout = find_layout(source, published.prefix if published else None)
-    return report(import_files(slot, name, layout, normalise, zero_based, published, progress))
+    return report(_import(name, source, normalise, zero_based, progress))
 
 
 def remove(name_or_path: str | os.PathLike[str]) -> list[Listed]:
@@ -141,9 +138,7 @@ def info(
     """
     chosen, name = _fold(fold), _text(name_or_path)
     if name in _synthetic():
-        _check_world_options(name, normalise, zero_based)
-        world, number, size = _planned(name, chosen, scale)
-        slot = _world_slot(world, number, size)
+        slot, world, number, size = _world(name, chosen, scale, normalise, zero_based)
         made = stored(slot, world_fingerprint(world, number, size))
         return planned(world, number, size) if made is None else report(made)
     return report(_entry(name, fold=chosen, scale=scale, normalise=normalise, zero_based=zero_based).only(chosen))
@@ -159,9 +154,7 @@ def _entry(
 ) -> Entry:
     name = _text(name_or_path)
     if name in _synthetic():
-        _check_world_options(name, normalise, zero_based)
-        world, number, size = _planned(name, fold, scale)
-        return make_world(_world_slot(world, number, size), world, number, size)
+        return make_world(*_world(name, fold, scale, normalise, zero_based))
     if scale != 1.0:
         raise DataError(f"Only a synthetic world has a scale; {name!r} got scale {scale!r}.")
     _check_options(normalise, zero_based)
@@ -177,15 +170,15 @@ def _entry(
     return import_files(slot, path.name, chosen, normalise, zero_based, scales_from=layout.files[0])
 
 
-def _planned(name: str, fold: int | None, scale: float) -> tuple["World", int, float]:
-    """A world with a fold and a scale that it can have."""
+def _world(
+    name: str, fold: int | None, scale: float, normalise: Any = None, zero_based: Any = False
+) -> tuple[Slot, "World", int, float]:
+    """The place of a world, and the world with a fold and a scale that it can have."""
+    if normalise is not None or zero_based:
+        raise DataError(f"{name} is synthetic; leave normalise and zero_based out.")
     world, chosen = _synthetic()[name], 1 if fold is None else fold
     world.check(chosen, scale)
-    return world, chosen, float(scale)
-
-
-def _world_slot(world: "World", fold: int, scale: float) -> Slot:
-    return _slot(WORLDS, world.name, scale=scale, fold=fold)
+    return _slot(WORLDS, name, scale=float(scale), fold=chosen), world, chosen, float(scale)
 
 
 def _synthetic() -> dict[str, "World"]:
@@ -205,17 +198,16 @@ def _named(entry: Entry, normalise: bool | None, zero_based: bool) -> Entry:
     source = Path(str(meta.source))
     if not source.exists():
         return entry
-    published = CATALOGUE.get(meta.name)
-    layout = find_layout(source, published.prefix if published else None)
     asked = meta.options["normalise"]
-    return import_files(
-        Slot(NAMED, meta.name),
-        meta.name,
-        layout,
-        None if asked is None else bool(asked),
-        bool(meta.options["zero_based"]),
-        published,
-    )
+    return _import(meta.name, source, None if asked is None else bool(asked), bool(meta.options["zero_based"]))
+
+
+def _import(
+    name: str, source: Path, normalise: bool | None, zero_based: bool, progress: Progress | None = None
+) -> Entry:
+    published = CATALOGUE.get(name)
+    layout = find_layout(source, published.prefix if published else None)
+    return import_files(Slot(NAMED, name), name, layout, normalise, zero_based, published, progress)
 
 
 def _slot(kind: str, name: str, **identity: Any) -> Slot:
@@ -252,11 +244,6 @@ def _check_options(normalise: Any, zero_based: Any) -> None:
         raise DataError(f"normalise must be True, False or None; got {normalise!r}.")
     if not isinstance(zero_based, bool):
         raise DataError(f"zero_based must be True or False; got {zero_based!r}.")
-
-
-def _check_world_options(name: str, normalise: Any, zero_based: Any) -> None:
-    if normalise is not None or zero_based:
-        raise DataError(f"{name} is synthetic; leave normalise and zero_based out.")
 
 
 def _check_name(name: str) -> None:

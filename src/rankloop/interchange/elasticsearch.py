@@ -13,15 +13,7 @@ from typing import Any
 
 from rankloop.errors import SettingsError
 from rankloop.interchange.models import LinearModel
-from rankloop.interchange.targets import (
-    folded_weights,
-    named,
-    normalised_weights,
-    require_feature_names,
-    require_model_name,
-    require_normaliser,
-    require_one_scaling,
-)
+from rankloop.interchange.targets import engine_parts
 
 TARGET = "Elasticsearch LTR"
 MAX_FEATURES = 10_000
@@ -42,22 +34,15 @@ def elasticsearch_model(model: LinearModel, *, fold: bool = False) -> dict[str, 
     >>> body["model"]["model"]["definition"]
     '{"age": 0.5}'
     """
-    require_one_scaling(model, TARGET)
-    names = require_feature_names(model, TARGET)
-    if len(names) > MAX_FEATURES:
-        raise SettingsError(f"{TARGET}: a feature set holds at most {MAX_FEATURES:,} features; got {len(names):,}")
+    name, weights, scalings = engine_parts(model, TARGET, fold=fold)
+    if len(weights) > MAX_FEATURES:
+        raise SettingsError(f"{TARGET}: a feature set holds at most {MAX_FEATURES:,} features; got {len(weights):,}")
     ranker: dict[str, Any] = {"type": "model/linear"}
-    if fold:
-        weights = folded_weights(model, TARGET)
-    else:
-        weights = normalised_weights(model, TARGET)
-        normalisers = {
-            name: {"standard": {"mean": scaling[0], "standard_deviation": scaling[1]}}
-            for name, scaling in zip(names, require_normaliser(model, TARGET), strict=True)
-            if scaling is not None
+    if scalings:
+        ranker["feature_normalizers"] = {
+            feature: {"standard": {"mean": shift, "standard_deviation": spread}}
+            for feature, (shift, spread) in scalings.items()
         }
-        if normalisers:
-            ranker["feature_normalizers"] = normalisers
     # The definition is JSON within JSON: the plugin hands the text to the parser of the model's type.
-    ranker["definition"] = json.dumps(named(names, weights), allow_nan=False, ensure_ascii=False)
-    return {"model": {"name": require_model_name(model, TARGET), "model": ranker}}
+    ranker["definition"] = json.dumps(weights, allow_nan=False, ensure_ascii=False)
+    return {"model": {"name": name, "model": ranker}}

@@ -1,11 +1,9 @@
 """One name per format, for whoever is asked for an export by name: the command line, the service."""
 
-import json
-from typing import Any
-
 from rankloop.interchange.elasticsearch import elasticsearch_model
 from rankloop.interchange.models import LinearModel, model_text
 from rankloop.interchange.onnx import onnx_model
+from rankloop.interchange.rankers import json_text
 from rankloop.interchange.solr import solr_model
 from rankloop.settings import require_choice
 
@@ -42,14 +40,8 @@ def export_model(model: LinearModel, form: str) -> bytes:
     if form == "onnx":
         return onnx_model(model)
     if form == "json":
-        return _encoded(model_text(model))
-    return _encoded(_text(solr_model(model) if form == "solr" else elasticsearch_model(model)))
-
-
-def _text(body: dict[str, Any]) -> str:
-    return json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def _encoded(text: str) -> bytes:
+        text = model_text(model)
+    else:
+        text = json_text(solr_model(model) if form == "solr" else elasticsearch_model(model))
     # A lone surrogate in a name has no UTF-8; with a backslash it is JSON's own escape for it.
     return text.encode("utf-8", errors="backslashreplace")

@@ -23,12 +23,11 @@ from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import write_text
 from rankloop.learners import Learner, to_settings
 from rankloop.run import Run
-from rankloop.settings import require_numbers
+from rankloop.settings import require_numbers, settle
 
 FORMAT = "rankloop-ranker"
 VERSION = 1
 SCALED_VERSION = 2
-_LEARNED = ("settings", "manifest")
 
 
 class Ranker(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,9 +56,8 @@ class Ranker(msgspec.Struct, frozen=True, kw_only=True):
         for name in names:
             if not isinstance(name, str):
                 raise DataError(f"a ranker's feature names must be text; got {name!r}")
-        settled = {"settings": _plain(self.settings), "manifest": _plain(self.manifest)}
-        for name, value in {"weights": weights, "feature_names": names, **settled}.items():
-            msgspec.structs.force_setattr(self, name, value)
+        learned = {"settings": _plain(self.settings), "manifest": _plain(self.manifest)}
+        settle(self, weights=weights, feature_names=names, **learned)
 
     @classmethod
     def of(cls, run: Run, feature_names: Iterable[str] = ()) -> "Ranker":
@@ -148,6 +146,11 @@ def document_text(
         **({"scaling": scaling} if scaling else {}),
         "learned": {"settings": settings, "manifest": manifest},
     }
+    return json_text(document)
+
+
+def json_text(document: dict[str, Any]) -> str:
+    """A document as every export writes it."""
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
@@ -227,10 +230,10 @@ def read_weights(document: dict[str, Any], versions: tuple[int, ...]) -> tuple[t
 def _ranker(document: dict[str, Any]) -> Ranker:
     weights, names = read_weights(document, (VERSION,))
     learned = document.get("learned", {})
-    settings, manifest = (learned.get(name, {}) for name in _LEARNED) if isinstance(learned, dict) else (None, None)
-    if not isinstance(settings, dict) or not isinstance(manifest, dict):
+    parts = {name: learned.get(name, {}) for name in ("settings", "manifest")} if isinstance(learned, dict) else {}
+    if not parts or not all(isinstance(part, dict) for part in parts.values()):
         raise DataError("learned must be an object with the objects settings and manifest")
-    return Ranker(weights=weights, feature_names=names, settings=settings, manifest=manifest)
+    return Ranker(weights=weights, feature_names=names, **parts)
 
 
 def _numbers(weights: Any) -> tuple[float, ...]:

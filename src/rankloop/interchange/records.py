@@ -31,7 +31,8 @@ def ranker_of_study(folder: Path, **place: Any) -> Ranker:
     asked = {name: value for name, value in place.items() if value is not None}
     matching = [row for row in rows if all(row[name] == value for name, value in asked.items())]
     if not matching:
-        raise DataError(f"{folder} has no run with {_described(asked)}; choose from {_choices(rows)}")
+        described = ", ".join(f"{name} {value!r}" for name, value in asked.items())
+        raise DataError(f"{folder} has no run with {described}; choose from {_choices(rows)}")
     if len({(row["settings"], tuple(row["weights"])) for row in matching}) > 1:
         raise DataError(f"{folder} has {len(matching)} such runs; choose one of {_choices(matching)}")
     return _ranker(matching[0])
@@ -58,7 +59,3 @@ def _choices(rows: list[dict[str, Any]]) -> str:
     axes = {name: list(dict.fromkeys(row[name] for row in rows)) for name in PLACE}
     open_axes = {name: values for name, values in axes.items() if len(values) > 1} or axes
     return "; ".join(f"{name} {', '.join(map(str, values))}" for name, values in open_axes.items())
-
-
-def _described(asked: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value!r}" for name, value in asked.items())

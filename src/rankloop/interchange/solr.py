@@ -9,19 +9,9 @@ from typing import Any
 
 from rankloop.errors import SettingsError
 from rankloop.interchange.models import LinearModel
-from rankloop.interchange.targets import (
-    folded_weights,
-    named,
-    normalised_weights,
-    require_feature_names,
-    require_model_name,
-    require_normaliser,
-    require_one_scaling,
-)
+from rankloop.interchange.targets import engine_parts
 
 TARGET = "Solr LTR"
-MODEL_CLASS = "org.apache.solr.ltr.model.LinearModel"
-NORMALISER_CLASS = "org.apache.solr.ltr.norm.StandardNormalizer"
 
 
 def solr_model(model: LinearModel, *, store: str | None = None, fold: bool = False) -> dict[str, Any]:
@@ -40,26 +30,17 @@ def solr_model(model: LinearModel, *, store: str | None = None, fold: bool = Fal
     >>> body["params"]
     {'weights': {'age': 0.5}}
     """
-    require_one_scaling(model, TARGET)
     # Solr logs features as name=value,name=value: with either in a name they could not be read back for ranking.
-    names = require_feature_names(model, TARGET, forbidden=",=")
-    body: dict[str, Any] = {"class": MODEL_CLASS, "name": require_model_name(model, TARGET)}
+    name, weights, scalings = engine_parts(model, TARGET, fold=fold, forbidden=",=")
+    body: dict[str, Any] = {"class": "org.apache.solr.ltr.model.LinearModel", "name": name}
     if store is not None:
         if not isinstance(store, str) or not store.strip():
             raise SettingsError(f"{TARGET}: store must be the name of a feature store; got {store!r}")
         body["store"] = store
-    scalings: list[tuple[float, float] | None] = [None] * len(names)
-    if fold:
-        weights = folded_weights(model, TARGET)
-    else:
-        weights, scalings = normalised_weights(model, TARGET), require_normaliser(model, TARGET)
-    body["features"] = [
-        {"name": name} if scaling is None else {"name": name, "norm": _normaliser(*scaling)}
-        for name, scaling in zip(names, scalings, strict=True)
-    ]
-    body["params"] = {"weights": named(names, weights)}
-    return body
-
-
-def _normaliser(shift: float, spread: float) -> dict[str, Any]:
-    return {"class": NORMALISER_CLASS, "params": {"avg": repr(shift), "std": repr(spread)}}
+    features: list[dict[str, Any]] = [{"name": feature} for feature in weights]
+    for feature in features:
+        if scaling := scalings.get(feature["name"]):
+            shift, spread = map(repr, scaling)
+            norm = {"class": "org.apache.solr.ltr.norm.StandardNormalizer", "params": {"avg": shift, "std": spread}}
+            feature["norm"] = norm
+    return body | {"features": features, "params": {"weights": weights}}

@@ -5,7 +5,7 @@ a weight, overflow, or subtract two large numbers to get a small one.
 """
 
 import re
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,6 @@ NEGLIGIBLE = 2.0**-40
 SPREADS_FROM_ZERO = 4096.0
 """Folded, features that lie this many spreads away from 0 in all still have 2^24 / 4096 = 4096 steps to a spread."""
 
-FROZEN_SCALING = "start a model with scaling 'running', freeze it, and replay the log into it"
-
 
 def require_one_scaling(model: LinearModel, target: str) -> None:
     """Refuse a scaling that depends on the other candidates of the query: no foreign format has a place for it."""
@@ -28,11 +26,32 @@ def require_one_scaling(model: LinearModel, target: str) -> None:
         raise SettingsError(
             f"{target}: {model.name!r} scales features per query, by the minimum and maximum over its candidates, and "
             f"{target} scores each document alone, so it would rank differently; export a model whose scaling is "
-            f"frozen: {FROZEN_SCALING}"
+            f"frozen: start a model with scaling 'running', freeze it, and replay the log into it"
         )
 
 
-def require_model_name(model: LinearModel, target: str) -> str:
+class Parts(NamedTuple):
+    """A model as a search engine's plugin takes it: weights by feature name, and (shift, spread) where a normaliser is
+    needed."""
+
+    name: str
+    weights: dict[str, float]
+    scalings: dict[str, tuple[float, float]]
+
+
+def engine_parts(model: LinearModel, target: str, *, fold: bool, forbidden: str = "") -> Parts:
+    """What a plugin needs of a model, checked; with `fold` the scaling is in the weights.
+
+    `forbidden`: letters that the plugin cannot have in a feature's name.
+    """
+    require_one_scaling(model, target)
+    names = _feature_names(model, target, forbidden)
+    weights, scalings = (_folded_weights, {}) if fold else (_normalised_weights, _normalisers(model, target))
+    by_name = dict(zip(names, weights(model, target), strict=True))
+    return Parts(_model_name(model, target), by_name, scalings)
+
+
+def _model_name(model: LinearModel, target: str) -> str:
     """The model's name, if it can stand in a URL and in a query as it is."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", model.name):
         raise SettingsError(
@@ -42,7 +61,7 @@ def require_model_name(model: LinearModel, target: str) -> str:
     return model.name
 
 
-def require_feature_names(model: LinearModel, target: str, *, forbidden: str = "") -> tuple[str, ...]:
+def _feature_names(model: LinearModel, target: str, forbidden: str) -> tuple[str, ...]:
     """The feature names, if they can identify the features: printable, without blanks around them, each only once."""
     seen: set[str] = set()
     for name in model.feature_names:
@@ -75,30 +94,31 @@ def require_single(model: LinearModel, target: str, values: NDArray[np.float64])
     return values
 
 
-def require_normaliser(model: LinearModel, target: str) -> list[tuple[float, float] | None]:
-    """(shift, spread) per feature for the target's own normaliser; None where a feature needs none.
+def _normalisers(model: LinearModel, target: str) -> dict[str, tuple[float, float]]:
+    """(shift, spread) for the target's own normaliser, by feature that needs one.
 
     A constant feature, or one without weight, contributes nothing: it is left as it is, with weight 0.
     """
     if model.shift is None or model.spread is None:
-        return [None] * len(model.weights)
+        return {}
     shift, spread = np.array(model.shift), np.array(model.spread)
     used = (spread > 0) & (np.array(model.weights) != 0)
     _refuse_first(model, target, "shift", shift, used & ~(np.abs(shift) <= SINGLE.max))
     _refuse_first(
         model, target, "spread", spread, used & ~((spread >= SINGLE.smallest_normal) & (spread <= SINGLE.max))
     )
-    return [(model.shift[j], model.spread[j]) if used[j] else None for j in range(len(used))]
+    scalings = zip(model.feature_names, model.shift, model.spread, used, strict=True)
+    return {name: (low, width) for name, low, width, needed in scalings if needed}
 
 
-def normalised_weights(model: LinearModel, target: str) -> list[float]:
+def _normalised_weights(model: LinearModel, target: str) -> list[float]:
     """The weights that go with the target's own normalisers: 0 for a constant feature."""
     alive = np.ones(len(model.weights), bool) if model.spread is None else np.array(model.spread) > 0
     written = require_single(model, target, np.array(model.weights))
     return list(np.where(alive, written, 0.0).tolist())
 
 
-def folded_weights(model: LinearModel, target: str) -> list[float]:
+def _folded_weights(model: LinearModel, target: str) -> list[float]:
     """The weights for raw features, if single precision does not lose the ranking in the constant that is dropped."""
     weights, _ = model.folded()
     require_single(model, target, weights)
@@ -124,8 +144,3 @@ def _refuse_first(
             f"{target}: computes in single precision, which cannot hold the {what} {float(values[j])!r} of feature "
             f"{model.feature_names[j]!r}; scale the feature at its source"
         )
-
-
-def named(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
-    """Values by feature name."""
-    return dict(zip(names, values, strict=True))

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
-from rankloop.live.answers import Clicked, Closed, Ranked
+from rankloop.answers import Clicked, Closed, Ranked
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode, now
 from rankloop.live.fold import Fold

@@ -9,7 +9,7 @@ and each impression's influence on V gives the standard error, the interval and 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,12 +20,11 @@ from rankloop.intervals import half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import below, stream_key
 from rankloop.offpolicy.weights import Evidence
-from rankloop.settings import require_choice, require_number, require_seed, require_whole_number
+from rankloop.settings import check_settings, choice, number, require_seed, whole_number
 
 Array = NDArray[np.float64]
 
 METHODS = ("plain", "clipped", "self-normalised")
-INTERVALS = ("normal", "bootstrap")
 LARGEST_BIAS = 0.05
 """The share of weight that may be missing or too much before a result is refused."""
 
@@ -68,29 +67,22 @@ class Rules(msgspec.Struct, frozen=True):
     estimate from a handful of numbers, and too small. `seed` and `resamples` are the bootstrap's.
     """
 
-    method: str = "plain"
-    clip: float | None = None
-    interval: str = "normal"
-    confidence: float = 0.95
-    minimum_effective: float = 100.0
-    minimum_rewarded: float = 10.0
+    method: Annotated[str, choice(METHODS)] = "plain"
+    clip: Annotated[float | None, number(above=0, optional=True)] = None
+    interval: Annotated[str, choice(("normal", "bootstrap"))] = "normal"
+    confidence: Annotated[float, number(above=0)] = 0.95
+    minimum_effective: Annotated[float, number(at_least=0)] = 100.0
+    minimum_rewarded: Annotated[float, number(at_least=0)] = 10.0
     seed: int = 0
-    resamples: int = 1000
+    resamples: Annotated[int, whole_number(at_least=100)] = 1000
 
     def __post_init__(self) -> None:
-        require_choice("Rules", "method", self.method, METHODS)
-        require_choice("Rules", "interval", self.interval, INTERVALS)
-        require_number("Rules", "confidence", self.confidence, above=0)
+        check_settings(self, "Rules")
+        require_seed("Rules", self.seed)
         if not self.confidence < 1:
             raise SettingsError(f"Rules: confidence must be below 1, as 0.95; got {self.confidence!r}")
         if (self.method == "clipped") != (self.clip is not None):
             raise SettingsError(f"Rules: clip=M goes with method='clipped', and only with it; got {self!r}")
-        if self.clip is not None:
-            require_number("Rules", "clip", self.clip, above=0)
-        require_number("Rules", "minimum_effective", self.minimum_effective, at_least=0)
-        require_number("Rules", "minimum_rewarded", self.minimum_rewarded, at_least=0)
-        require_seed("Rules", self.seed)
-        require_whole_number("Rules", "resamples", self.resamples, at_least=100)
 
 
 USUAL = Rules()

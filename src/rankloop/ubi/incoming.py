@@ -14,7 +14,7 @@ from rankloop.errors import SettingsError
 from rankloop.settings import require_number
 from rankloop.ubi.outgoing import MODEL_ATTRIBUTE
 from rankloop.ubi.pages import Click, ShownPage
-from rankloop.ubi.schema import UbiEvent, UbiQuery
+from rankloop.ubi.schema import EventAttributes, UbiEvent, UbiQuery
 
 REWARDS: Mapping[str, float] = {"click": 1.0, "click_through": 1.0, "add_to_cart": 1.0, "purchase": 1.0}
 """What the standard's own actions are worth, where nothing else is said: clicks and what follows a click."""
@@ -101,17 +101,16 @@ def click_of_event(
         return Fate.OTHER_ACTION, None
     if not event.query_id:
         return Fate.NO_QUERY_ID, None
-    attributes = event.event_attributes
-    identity = attributes.object.object_id if attributes is not None and attributes.object is not None else None
-    if identity is None or identity == "":
+    attributes = event.event_attributes or EventAttributes()
+    if attributes.object is None or attributes.object.object_id in (None, ""):
         return Fate.NO_OBJECT, None
     documents = shown(event.query_id)
     if documents is None:
         return Fate.UNKNOWN_QUERY, None
-    document = str(identity)
+    document = str(attributes.object.object_id)
     if document not in documents:
         return Fate.NOT_SHOWN, None
-    own = attributes.rankloop_reward if attributes is not None else None
+    own = attributes.rankloop_reward
     value = rewards[event.action_name] if own is None else own
     if not (math.isfinite(value) and 0 <= value <= 1):
         return Fate.BAD_REWARD, None

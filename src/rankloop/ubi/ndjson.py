@@ -13,15 +13,7 @@ import msgspec
 
 from rankloop.errors import DataError
 from rankloop.files import write_text
-from rankloop.ubi.schema import (
-    EVENTS_INDEX,
-    QUERIES_INDEX,
-    UbiEvent,
-    UbiQuery,
-    decode_event,
-    decode_query,
-    encode,
-)
+from rankloop.ubi.schema import EVENTS_INDEX, QUERIES_INDEX, UbiEvent, UbiQuery, decode_event, decode_query, encode
 
 Source = str | os.PathLike[str]
 T = TypeVar("T")

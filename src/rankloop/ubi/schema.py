@@ -12,7 +12,7 @@ Writing is exact.
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -22,6 +22,7 @@ QUERIES_INDEX = "ubi_queries"
 EVENTS_INDEX = "ubi_events"
 MAX_NAME, MAX_OBJECT_ID, MAX_MESSAGE = 100, 256, 1024
 
+T = TypeVar("T")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -149,8 +150,7 @@ def decode_query(data: bytes | str) -> UbiQuery:
     >>> decode_query('{"user_query": "lamp", "query_id": "q1", "query_response_hit_ids": ["a", "b"]}').query_id
     'q1'
     """
-    query: UbiQuery = _decode(_QUERY, data, "query")
-    return query
+    return _decode(UbiQuery, data, "query")
 
 
 def decode_event(data: bytes | str) -> UbiEvent:
@@ -160,13 +160,12 @@ def decode_event(data: bytes | str) -> UbiEvent:
     Traceback (most recent call last):
     rankloop.errors.DataError: not a UBI 1.3 event: Object missing required field `timestamp`
     """
-    event: UbiEvent = _decode(_EVENT, data, "event")
-    return event
+    return _decode(UbiEvent, data, "event")
 
 
 def decode_queries(data: bytes | str) -> list[UbiQuery]:
     """One query or a list of them, as clients send them."""
-    return list(_decode(_QUERY_LIST if _is_list(data) else _QUERY, data, "query", many=True))
+    return _decode(list[UbiQuery], data, "query") if _is_list(data) else [decode_query(data)]
 
 
 def decode_events(data: bytes | str) -> list[UbiEvent]:
@@ -175,7 +174,7 @@ def decode_events(data: bytes | str) -> list[UbiEvent]:
     >>> len(decode_events('[{"action_name": "login", "timestamp": "2024-01-01T00:00:00Z"}]'))
     1
     """
-    return list(_decode(_EVENT_LIST if _is_list(data) else _EVENT, data, "event", many=True))
+    return _decode(list[UbiEvent], data, "event") if _is_list(data) else [decode_event(data)]
 
 
 def encode(thing: UbiQuery | UbiEvent) -> bytes:
@@ -185,22 +184,16 @@ def encode(thing: UbiQuery | UbiEvent) -> bytes:
     elif thing.timestamp is not None and not isinstance(thing.timestamp, str):
         raise DataError(f"a UBI query's timestamp is written as text; got {thing.timestamp!r}")
     try:
-        return _ENCODER.encode(thing)
+        return msgspec.json.encode(thing)
     except (UnicodeEncodeError, TypeError, ValueError) as error:
         raise DataError(f"cannot write a UBI object as JSON: {error}") from None
 
 
-_ENCODER = msgspec.json.Encoder()
-_QUERY, _EVENT = msgspec.json.Decoder(UbiQuery), msgspec.json.Decoder(UbiEvent)
-_QUERY_LIST, _EVENT_LIST = msgspec.json.Decoder(list[UbiQuery]), msgspec.json.Decoder(list[UbiEvent])
-
-
-def _decode(decoder: Any, data: bytes | str, what: str, *, many: bool = False) -> Any:
+def _decode(kind: type[T], data: bytes | str, what: str) -> T:
     try:
-        found = decoder.decode(data)
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise DataError(f"not a UBI 1.3 {what}: {error}") from None
-    return [found] if many and not isinstance(found, list) else found
 
 
 def _is_list(data: bytes | str) -> bool:

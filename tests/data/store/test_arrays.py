@@ -11,14 +11,13 @@ pytestmark = pytest.mark.usefixtures("own_home")
 
 def test_what_is_written_in_blocks_is_read_as_one_split(tmp_path):
     generator = np.random.default_rng(1)
-    with SplitWriter(tmp_path / "train", features=2) as writer:
+    with SplitWriter(tmp_path / "train") as writer:
         parts = []
         for block in range(5):
             lengths = generator.integers(1, 6, size=3)
             offsets = np.concatenate([[0], np.cumsum(lengths)])
             rows = generator.normal(size=(offsets[-1], 2 + block)).astype(np.float32)
             grades = generator.integers(0, 5, offsets[-1]).astype(np.uint8)
-            writer.widen(rows.shape[1])
             writer.add(np.arange(3) + 3 * block, offsets, rows, grades)
             parts.append((lengths, rows, grades))
     split = open_split(tmp_path / "train")

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from rankloop.live.answers import Clicked, Closed, Ranked
+from rankloop.answers import Clicked, Closed, Ranked
 from rankloop.live.descriptions import Comparison, Model, SnapshotDocument
 from rankloop.live.http import answers
 from rankloop.live.http.app import ENDPOINTS

@@ -6,12 +6,12 @@ share the pages, the files never change, and Numba sees one plain, writable, con
 """
 
 import hashlib
+import math
 import mmap
 import os
 import sys
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import msgspec
 import numpy as np
@@ -36,35 +36,39 @@ class SplitSummary(msgspec.Struct, frozen=True):
 
     def file_sizes(self) -> dict[str, int]:
         """How many bytes each file must have."""
-        lengths = {
-            "features": self.documents * self.features,
-            "offsets": self.queries + 1,
-            "grades": self.documents,
-            "query_ids": self.queries,
-        }
-        return {name: HEADER + n * ARRAYS[name].itemsize for name, n in lengths.items()}
+        shapes = _shapes(self.queries, self.documents, self.features)
+        return {name: HEADER + math.prod(shape) * ARRAYS[name].itemsize for name, shape in shapes.items()}
+
+
+def _shapes(queries: int, documents: int, features: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "features": (documents, features), "offsets": (queries + 1,), "grades": (documents,), "query_ids": (queries,),
+    }  # fmt: skip
 
 
 class SplitWriter:
-    """Writes a split, block by block, into a folder.
+    """Writes a split, block by block, into a folder, which it makes for the first block. It is as wide as the widest.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp()) / "train"
-    >>> with SplitWriter(folder, features=2) as writer:
+    >>> with SplitWriter(folder) as writer:
     ...     writer.add([7], [0, 1], np.ones((1, 2), np.float32), np.zeros(1, np.uint8))
     ...     writer.add([9], [0, 2], np.ones((2, 2), np.float32), np.ones(2, np.uint8))
     >>> open_split(folder)
     Split(2 queries, 3 documents, 2 features)
     """
 
-    def __init__(self, folder: Path, features: int) -> None:
-        self.folder, self.features = folder, features
-        self.queries = self.documents = 0
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.queries = self.documents = self.features = self.highest_grade = 0
         self.summary: SplitSummary | None = None
-        folder.mkdir(parents=True)
-        self._files = {name: (folder / f"{name}.npy").open("w+b") for name in ARRAYS}
-        for file in self._files.values():
-            file.write(bytes(HEADER))
+        self._files: dict[str, IO[bytes]] = {}
+
+    def _open(self) -> None:
+        self.folder.mkdir(parents=True)
+        for name in ARRAYS:
+            self._files[name] = (self.folder / f"{name}.npy").open("w+b")
+            self._files[name].write(bytes(HEADER))
         self._write("offsets", np.zeros(1, np.int64))
 
     def add(self, query_ids: Any, offsets: Any, features: Any, grades: Any) -> None:
@@ -79,8 +83,9 @@ class SplitWriter:
                 f"a block's arrays do not fit together: {len(query_ids)} queries, {len(starts)} "
                 f"offsets up to {starts[-1]}, features {features.shape}, {len(grades)} grades"
             )
-        if width > self.features:
-            raise DataError(f"a block has {width} features; the split has {self.features}")
+        if not self._files:
+            self._open()
+        self.widen(width)
         if width < self.features:
             features = np.pad(features, ((0, 0), (0, self.features - width)))
         self._write("features", features)
@@ -89,6 +94,7 @@ class SplitWriter:
         self._write("query_ids", query_ids)
         self.queries += len(query_ids)
         self.documents += documents
+        self.highest_grade = max(self.highest_grade, int(np.max(grades)))
 
     def widen(self, features: int) -> None:
         """Give all rows, past and future, this many features; new ones are 0 so far."""
@@ -107,19 +113,14 @@ class SplitWriter:
         wider.replace(path)
         self._files["features"], self.features = new, features
 
-    def close(self) -> None:
+    def close(self) -> SplitSummary:
         """Write the headers; only now are the files arrays."""
         if self.summary is not None:
-            return
+            return self.summary
         if not self.queries:
             self.abandon()
             raise DataError(f"{self.folder.name}: a split needs at least one query; got none")
-        shapes: dict[str, tuple[int, ...]] = {
-            "features": (self.documents, self.features),
-            "offsets": (self.queries + 1,),
-            "grades": (self.documents,),
-            "query_ids": (self.queries,),
-        }
+        shapes = _shapes(self.queries, self.documents, self.features)
         digest = hashlib.blake2b(digest_size=16)
         for name, file in self._files.items():
             file.seek(0)
@@ -131,6 +132,7 @@ class SplitWriter:
             os.fsync(file.fileno())
             file.close()
         self.summary = SplitSummary(self.queries, self.documents, self.features, digest.hexdigest())
+        return self.summary
 
     def abandon(self) -> None:
         """Let the files go, finished or not."""
@@ -143,12 +145,7 @@ class SplitWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:
@@ -168,10 +165,5 @@ def _map(path: Path) -> NDArray[Any]:
     with path.open("rb") as file:
         np.lib.format.read_magic(file)
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        memory = mmap.mmap(
-            file.fileno(),
-            0,
-            flags=mmap.MAP_PRIVATE | _NORESERVE,
-            prot=mmap.PROT_READ | mmap.PROT_WRITE,
-        )
+        memory = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE | _NORESERVE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         return np.ndarray(shape, dtype, memory, file.tell())

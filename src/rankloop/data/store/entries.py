@@ -23,12 +23,10 @@ import msgspec
 
 from rankloop.data.collection import Collection
 from rankloop.data.content import digest_of_splits
-from rankloop.data.store.arrays import SplitSummary, SplitWriter, open_split
+from rankloop.data.store.arrays import SplitSummary, open_split
 from rankloop.errors import DataError
 from rankloop.files import locked
 from rankloop.home import home
-
-__all__ = ["Entry", "Meta", "Slot", "SplitWriter", "obtain"]
 
 FORMAT = 1
 NAMED, PATHS, WORLDS = "named", "paths", "worlds"

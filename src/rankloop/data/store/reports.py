@@ -36,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
     grades: int
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     """A collection in full; `folds` by fold (`fold1`, … or `whole`) and split.
 
     `plan` is set, and `folds` is empty, where it is a synthetic world that is not stored.
@@ -48,12 +48,12 @@ class Report(msgspec.Struct, frozen=True):
     features: int
     normalised: bool
     normalisation: str
-    zero_based: bool
-    disk_bytes: int
-    folder: str
-    content_hashes: dict[str, str]
-    differences: list[str]
-    folds: dict[str, dict[str, SplitReport]]
+    zero_based: bool = False
+    disk_bytes: int = 0
+    folder: str = ""
+    content_hashes: dict[str, str] = {}
+    differences: list[str] = []
+    folds: dict[str, dict[str, SplitReport]] = {}
     plan: Plan | None = None
 
 
@@ -105,12 +105,6 @@ def planned(world: "World", fold: int, scale: float) -> Report:
         features=world.features,
         normalised=world.normalised,
         normalisation=f"not made yet; fold {fold} at scale {scale:g}: queries {counts}; grades 0–{world.grades - 1}",
-        zero_based=False,
-        disk_bytes=0,
-        folder="",
-        content_hashes={},
-        differences=[],
-        folds={},
         plan=Plan(world.title, fold, scale, queries, world.grades),
     )
 

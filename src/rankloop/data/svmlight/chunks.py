@@ -7,6 +7,7 @@ file that cannot be opened, read or unpacked is a `DataError`.
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -69,32 +70,26 @@ def chunks(path: Path, progress: Progress | None, size: int) -> Iterator[Chunk]:
                 buffer = buffer[:held] + bytes(len(buffer) + PADDING)
 
 
-class _open:  # noqa: N801  (used like the function it wraps)
+@contextmanager
+def _open(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """The raw file and the stream of its text, unpacked where it is gzip; errors as sentences."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> tuple[IO[bytes], IO[bytes]]:
-        try:
-            self.raw = self.path.open("rb", buffering=0)
-            magic = self.raw.read(2)
-            self.raw.seek(0)
-        except IsADirectoryError:
-            raise DataError(f"{self.path} is a folder; give a file.") from None
-        except FileNotFoundError:
-            raise DataError(f"{self.path} does not exist. Check the path.") from None
-        except OSError as error:
-            raise DataError(f"{self.path} cannot be read: {error.strerror}.") from error
+    try:
+        raw = path.open("rb", buffering=0)
+        magic = raw.read(2)
+        raw.seek(0)
+    except IsADirectoryError:
+        raise DataError(f"{path} is a folder; give a file.") from None
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist. Check the path.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from error
+    with raw:
         if magic == b"\x1f\x8b":
-            return self.raw, gzip.GzipFile(fileobj=self.raw, mode="rb")  # type: ignore[return-value]
-        if self.path.suffix == ".gz":
-            self.raw.close()
-            raise DataError(f"{self.path} is named .gz but is not gzip. Rename or download it again.")
-        return self.raw, self.raw
-
-    def __exit__(self, *_: object) -> None:
-        self.raw.close()
+            yield raw, gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[misc]
+        elif path.suffix == ".gz":
+            raise DataError(f"{path} is named .gz but is not gzip. Rename or download it again.")
+        else:
+            yield raw, raw
 
 
 def _fill(path: Path, stream: IO[bytes], target: memoryview) -> int:

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.normalise import normalise
-from rankloop.data.worlds.features import (
-    CAUSE,
-    FIELDS,
-    FeaturePlan,
-    Floats,
-    Singles,
-    draw_causes,
-)
+from rankloop.data.worlds.features import CAUSE, FIELDS, FeaturePlan, Floats, Singles, draw_causes
 from rankloop.data.worlds.plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
 from rankloop.errors import DataError, SettingsError
 from rankloop.settings import is_number
@@ -75,8 +68,7 @@ class Relevance:
 
     def grades(self, rng: np.random.Generator, causes: Singles) -> NDArray[np.uint8]:
         """(documents,), the judged grades of one query's documents."""
-        utility = self.utility(rng, causes)
-        return np.searchsorted(np.array(self.thresholds), utility).astype(np.uint8)
+        return np.searchsorted(self.thresholds, self.utility(rng, causes)).astype(np.uint8)
 
     def utility(self, rng: np.random.Generator, causes: Singles) -> Floats:
         """(documents,), what the judge would like before it is cut into grades."""
@@ -214,12 +206,8 @@ class World:
         grades = self.relevance.grades(rng, causes)
         plan = self.plan()
         raw = plan.draw(rng, causes, terms=1 + int(rng.integers(1, 7)))
-        return plan.in_order(_scaled(raw) if self.normalised else raw), grades
-
-
-def _scaled(raw: Floats) -> Singles:
-    """One query's (features, documents), each feature from 0 to 1."""
-    return normalise(raw.T, np.array([0, raw.shape[1]])).T
+        scaled = normalise(raw.T, np.array([0, raw.shape[1]])).T if self.normalised else raw
+        return plan.in_order(scaled), grades
 
 
 def _check_scale(scale: float) -> None:

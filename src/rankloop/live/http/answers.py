@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from rankloop.live.answers import Clicked
+from rankloop.answers import Clicked
 from rankloop.live.descriptions import Model
 from rankloop.live.start import Report
 from rankloop.ubi import UbiEvent, UbiQuery

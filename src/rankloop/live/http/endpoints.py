@@ -4,8 +4,8 @@ import asyncio
 
 import msgspec
 
+from rankloop.answers import Clicked, Closed, Ranked
 from rankloop.live import models
-from rankloop.live.answers import Clicked, Closed, Ranked
 from rankloop.live.descriptions import Comparison, Model, SnapshotDocument
 from rankloop.live.http import answers
 from rankloop.live.http.calls import Answer, Call, attachment

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rankloop.live.answers import Clicked, Ranked
+from rankloop.answers import Clicked, Ranked
 
 
 def test_a_page_says_nothing_of_what_was_not_asked_for():
