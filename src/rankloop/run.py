@@ -80,12 +80,7 @@ class Run:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to one file (a zip of .npy arrays and a JSON document), whole or not at all."""
-        document = {
-            "format": _FORMAT,
-            "settings": self.settings,
-            "manifest": self.manifest,
-            "seconds": self.seconds,
-        }
+        document = {"format": _FORMAT} | {name: getattr(self, name) for name in _DOCUMENTS}
         with written_whole(path) as partial, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("run.json", json.dumps(document, indent=2, sort_keys=True))
             for name in _array_names():

@@ -98,8 +98,7 @@ def estimate(log: Evidence, rules: Rules = USUAL) -> Estimate:
     >>> print(estimate(evidence("mine", weights=[0.5, 1.5] * 30, rewards=[0, 1] * 30)))
     mine: refused, only 48 of 60 impressions' worth of evidence, at least 100 needed: ...
     """
-    sums = _sums(log, rules)
-    return _concluded(log.name, [_Quality.of(log, rules)], sums.influences(), [(1.0, sums)], rules)
+    return _concluded(log.name, [(1.0, log)], rules)
 
 
 def difference(new: Evidence, reference: Evidence, rules: Rules = USUAL) -> Estimate:
@@ -119,10 +118,7 @@ def difference(new: Evidence, reference: Evidence, rules: Rules = USUAL) -> Esti
             f"difference: both policies must be weighted on the same log; "
             f"got {len(new.weights)} and {len(reference.weights)} impressions"
         )
-    a, b = _sums(new, rules), _sums(reference, rules)
-    qualities = [_Quality.of(new, rules), _Quality.of(reference, rules)]
-    name = f"{new.name} − {reference.name}"
-    return _concluded(name, qualities, a.influences() - b.influences(), [(1.0, a), (-1.0, b)], rules)
+    return _concluded(f"{new.name} − {reference.name}", [(1.0, new), (-1.0, reference)], rules)
 
 
 def effective_sample_size(log: Evidence) -> float:
@@ -260,9 +256,11 @@ def _too_few_rewards(used: Evidence, rules: Rules) -> str | None:
     )
 
 
-def _concluded(
-    name: str, qualities: list[_Quality], influences: Array, parts: list[tuple[float, _Sums]], rules: Rules
-) -> Estimate:
+def _concluded(name: str, logs: list[tuple[float, Evidence]], rules: Rules) -> Estimate:
+    """Of one weighted log, or of the sum of several with their signs."""
+    qualities = [_Quality.of(log, rules) for _, log in logs]
+    parts = [(sign, _sums(log, rules)) for sign, log in logs]
+    influences = np.sum([sign * sums.influences() for sign, sums in parts], axis=0)
     n = len(influences)
     worst = min(qualities, key=lambda quality: quality.effective)
     reason = worst.reason or next((quality.reason for quality in qualities if quality.reason), None)

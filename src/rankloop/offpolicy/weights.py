@@ -120,9 +120,8 @@ def examination_model(weights: Sequence[Weights], clicks: Sequence[ArrayLike]) -
     """
     rewards = [c for _, c in _matched(weights, clicks)]
     mass, expected = _padded([w.examined for w in weights]), _padded([w.examined * w.gains for w in weights])
-    return Evidence(
-        "examination model", _padded([w.examination for w in weights]), _padded(rewards), mass, expected, False
-    )
+    used = _padded([w.examination for w in weights])
+    return Evidence("examination model", used, _padded(rewards), mass, expected, False)
 
 
 def whole_page(weights: Sequence[Weights], clicks: Sequence[ArrayLike]) -> Evidence:
