@@ -1,7 +1,6 @@
 """What a study asked for and what has been run of it: tables and figures say so instead of hiding what is missing."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 from rankloop.display import counted
 from rankloop.learners import LEARNERS
@@ -31,6 +30,18 @@ class Coverage:
         """The finished runs at a place, by seed."""
         return self._finished.get((grid, collection, user, label), [])
 
+    def places(self, grid: str) -> list[Place]:
+        """Where a grid asks for runs."""
+        return [place for place in self.wanted if place[0] == grid]
+
+    def is_repeated(self, grid: str) -> bool:
+        """Whether a grid asks for several runs anywhere."""
+        return any(self.wanted[place] > 1 for place in self.places(grid))
+
+    def is_partial(self, grid: str) -> bool:
+        """Whether runs of a grid are missing."""
+        return any(self.wanted[place] != len(self.runs(*place)) for place in self.places(grid))
+
     def collections(self, grid: str) -> list[str]:
         """The collections that a grid has runs on."""
         return self._axis(grid, 1)
@@ -45,12 +56,11 @@ class Coverage:
 
     def absent(self, grid: str) -> list[str]:
         """Collections, users and learners that the grid asks for and that nothing has been run of."""
-        asked = {index: dict.fromkeys(place[index] for place in self.wanted if place[0] == grid) for index in (1, 2, 3)}
-        return [name for index, names in asked.items() for name in names if name not in self._axis(grid, index)]
+        asked = {(index, place[index]): None for index in (1, 2, 3) for place in self.places(grid)}
+        return [name for index, name in asked if name not in self._axis(grid, index)]
 
     def _axis(self, grid: str, index: int) -> list[str]:
-        places = (place for place in self.wanted if place[0] == grid and place in self._finished)
-        return list(dict.fromkeys(place[index] for place in places))
+        return list(dict.fromkeys(place[index] for place in self.places(grid) if place in self._finished))
 
     def learner(self, grid: str, label: str) -> str:
         """The method behind a label."""
@@ -64,35 +74,27 @@ class Coverage:
         """A grid of the study."""
         return next(grid for grid in self.results.study.grids if grid.name == name)
 
-    def runs_at(self, runs: Sequence[Record], *place: str) -> str:
+    def runs_at(self, place: Place) -> str:
         """How many runs there are, and of how many: `15 runs`, `3 of 15 runs`."""
-        wanted = self.wanted[place[0], place[1], place[2], place[3]]
-        return runs_of(len(runs), wanted)
+        return runs_of(len(self.runs(*place)), self.wanted[place])
 
     def of_grid(self, grid: str) -> str:
         """How many runs stand behind each number of a grid, in words."""
-        places = [place for place in self.wanted if place[0] == grid]
+        places = self.places(grid)
         wanted = sum(self.wanted[place] for place in places)
         finished = sum(len(self.runs(*place)) for place in places)
-        each = sorted({self.wanted[place] for place in places})
         if finished == wanted:
+            each = sorted({self.wanted[place] for place in places})
             return f"{' or '.join(map(str, each))} {'run' if each == [1] else 'runs'} each"
         return f"{runs_of(finished, wanted)} finished"
 
     def distinct_grids(self) -> dict[str, list[str]]:
         """Grids with finished runs, each with the later ones that consist of the very same runs."""
-        first: dict[frozenset[str], str] = {}
-        shared: dict[str, list[str]] = {}
+        by_runs: dict[frozenset[str], list[str]] = {}
         for grid in self.results.study.grids:
-            keys = frozenset(record.key for record in self.results.records if record.grid == grid.name)
-            if not keys:
-                continue
-            if keys in first:
-                shared[first[keys]].append(grid.name)
-            else:
-                first[keys] = grid.name
-                shared[grid.name] = []
-        return shared
+            if keys := frozenset(self.results.values("key", grid=grid.name)):
+                by_runs.setdefault(keys, []).append(grid.name)
+        return {first: later for first, *later in by_runs.values()}
 
     def compares_methods(self, grid: str) -> bool:
         """Whether different methods meet in a grid, as opposed to settings of one."""

@@ -15,6 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from rankloop.errors import DataError
+from rankloop.settings import is_number
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Record
 from rankloop.studies.statistics import interval
@@ -217,8 +218,8 @@ def _variances(
 
 def needs_log(coverage: Coverage, grid: str) -> bool:
     """Whether the gradient variances of a grid differ too much for bars that start at 0."""
-    places = [place for place in coverage.wanted if place[0] == grid and coverage.runs(*place)]
-    means = np.array([np.mean([record.gradient_variance for record in coverage.runs(*place)]) for place in places])
+    places = [runs for place in coverage.places(grid) if (runs := coverage.runs(*place))]
+    means = np.array([np.mean([record.gradient_variance for record in runs]) for runs in places])
     means = means[np.isfinite(means)]
     return bool(len(means) and means.min() > 0 and means.max() / means.min() > _LOG_FROM)
 
@@ -233,7 +234,7 @@ def _lines(coverage: Coverage, grid: str) -> dict[str, _Line]:
     flat = {label: _flat(coverage.settings(grid, label)) for label in labels}
     keys = dict.fromkeys(key for settings in flat.values() for key in settings if key != "label")
     varied = [key for key in keys if len({str(settings.get(key)) for settings in flat.values()}) > 1]
-    numbers = [key for key in varied if all(_is_number(settings.get(key)) for settings in flat.values())]
+    numbers = [key for key in varied if all(is_number(settings.get(key)) for settings in flat.values())]
     words = [key for key in varied if all(isinstance(settings.get(key), str) for settings in flat.values())]
     splits = len(numbers) == 1 and len(words) == 1 and len(varied) == 2
     ordered = sorted({float(settings[numbers[0]]) for settings in flat.values()}) if len(numbers) == 1 else []
@@ -241,11 +242,11 @@ def _lines(coverage: Coverage, grid: str) -> dict[str, _Line]:
     for index, label in enumerate(labels):
         settings = flat[label]
         group = str(settings[words[0]]) if splits else ""
-        colour, dash = _look(settings, index, methods="learner" in varied)
-        if varied == ["learner"] or ("learner" in varied and not splits):
-            pass
-        elif ordered and (splits or varied == numbers):
-            colour, dash = _ordered(ordered.index(float(settings[numbers[0]])), len(ordered)), "-"
+        if ordered and (splits or varied == numbers):
+            place = ordered.index(float(settings[numbers[0]]))
+            colour, dash = matplotlib.colormaps["viridis"](0.7 * place / max(1, len(ordered) - 1)), "-"
+        else:
+            colour, dash = _look(settings, index, methods="learner" in varied)
         name = label.removeprefix(f"{group} ") if group else label
         made[label] = _Line(_short(name), colour, dash, group)
     return made
@@ -264,20 +265,12 @@ def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, 
     return _CYCLE[index % len(_CYCLE)], "-"
 
 
-def _ordered(index: int, total: int) -> Any:
-    return matplotlib.colormaps["viridis"](0.7 * index / max(1, total - 1))
-
-
 def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Nested settings under dotted names."""
     made: dict[str, Any] = {}
     for key, value in settings.items():
         made |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return made
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _short(name: str) -> str:

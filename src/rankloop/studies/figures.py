@@ -86,16 +86,12 @@ def _slugs(grids: Sequence[str]) -> dict[str, str]:
 
 def _caption(coverage: Coverage, grid: str, until: int | None = None) -> str:
     impressions = until or max(record.impressions for record in coverage.results.select(grid=grid))
-    collections = coverage.collections(grid)
-    parts = [
-        f"Offline nDCG@10 on held-out queries of {listed(collections)} over the first {impressions:,} impressions"
-        if until
-        else f"Offline nDCG@10 on held-out queries of {listed(collections)} over {impressions:,} impressions",
-        f"with {listed(coverage.users(grid))} clicks",
-    ]
-    text = f"{', '.join(parts)}. Lines are means over runs ({coverage.of_grid(grid)})"
-    several = any(coverage.wanted[place] > 1 for place in coverage.wanted if place[0] == grid)
-    text += ", bands their 95 % t-intervals." if several else "."
+    text = (
+        f"Offline nDCG@10 on held-out queries of {listed(coverage.collections(grid))} over "
+        f"{'the first ' if until else ''}{impressions:,} impressions, with {listed(coverage.users(grid))} clicks. "
+        f"Lines are means over runs ({coverage.of_grid(grid)})"
+    )
+    text += ", bands their 95 % t-intervals." if coverage.is_repeated(grid) else "."
     if any(coverage.learner(grid, label) == "MDPRank" for label in coverage.labels(grid)):
         text += " MDPRank (dashed) learns from the true grades: a skyline."
     return text

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from rankloop.data import add, listing
 from rankloop.data.layout import find_layout
@@ -13,7 +13,7 @@ from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
 from rankloop.settings import parse_value
-from rankloop.studies.specification import Cell, Source, Study, source_of
+from rankloop.studies.specification import Cell, Grid, Source, Study, source_of
 
 
 def with_data(study: Study, choices: Iterable[str]) -> Study:
@@ -38,35 +38,28 @@ def with_scale(study: Study, scale: float | None) -> Study:
         return study
     if not any(source.data in WORLDS for source in _sources(study)):
         raise SettingsError(f"study {study.name}: only synthetic worlds have a scale, and it uses none")
-    return _with_sources(
-        study, lambda source: msgspec.structs.replace(source, scale=scale) if source.data in WORLDS else source
-    )
+    return _with_sources(study, lambda source: replace(source, scale=scale) if source.data in WORLDS else source)
 
 
 def with_fold(study: Study, fold: int | None) -> Study:
     """One fold instead of all."""
     if fold is None:
         return study
-    return _with_sources(study, lambda source: msgspec.structs.replace(source, folds=(fold,)))
+    return _with_sources(study, lambda source: replace(source, folds=(fold,)))
 
 
-def with_numbers(study: Study, **numbers: int | None) -> Study:
-    """Other impressions, repeats, … for the study and all its grids; a long grid keeps its proportion."""
-    for name, value in numbers.items():
-        if value is None:
-            continue
-        grids = []
-        for grid in study.grids:
-            own = getattr(grid, name, None)
-            if own is not None:
-                share = own / getattr(study, name) if name == "impressions" else 1
-                grid = msgspec.structs.replace(grid, **{name: round(value * share)})
-            grids.append(_evaluated_as_often(study, grid) if name == "impressions" else grid)
-        changed: dict[str, Any] = {name: value, "grids": tuple(grids)}
-        if name == "impressions" and "evaluate_every" not in numbers:
-            changed["evaluate_every"] = _scaled(study.evaluate_every, study.impressions, value)
-        study = msgspec.structs.replace(study, **changed)
-    return study
+def with_numbers(
+    study: Study, *, impressions: int | None = None, repeats: int | None = None, seed: int | None = None
+) -> Study:
+    """Other numbers for the study and all its grids; a long grid keeps its proportion, a curve its number of points."""
+    if impressions is not None:
+        grids = tuple(_resized(grid, study, impressions) for grid in study.grids)
+        every = _scaled(study.evaluate_every, study.impressions, impressions)
+        study = replace(study, impressions=impressions, evaluate_every=every, grids=grids)
+    if repeats is not None:
+        grids = tuple(grid if grid.repeats is None else replace(grid, repeats=repeats) for grid in study.grids)
+        study = replace(study, repeats=repeats, grids=grids)
+    return study if seed is None else replace(study, seed=seed)
 
 
 def with_settings(study: Study, assignments: Iterable[str]) -> Study:
@@ -98,9 +91,10 @@ def only(cells: list[Cell], words: Iterable[str]) -> list[Cell]:
         if kind is None:
             there = sorted({of(cell) for of in kinds.values() for cell in cells})
             raise SettingsError(f"--only {word!r} matches nothing; choose from {', '.join(there)}")
-        wanted.setdefault("label" if kind == "learner" else kind, set()).update(
-            {cell.label for cell in cells if cell.learner.name == word} if kind == "learner" else {word}
-        )
+        if kind == "learner":  # a method stands for its labels
+            wanted.setdefault("label", set()).update(cell.label for cell in cells if cell.learner.name == word)
+        else:
+            wanted.setdefault(kind, set()).add(word)
     return [cell for cell in cells if all(kinds[kind](cell) in values for kind, values in wanted.items())]
 
 
@@ -114,21 +108,22 @@ def _with_setting(study: Study, method: str, setting: str, value: Any) -> Study:
             if applies and setting in LEARNERS[learner["learner"]].__struct_fields__:
                 learner, touched = learner | {setting: value}, True
             learners.append(learner)
-        grids.append(msgspec.structs.replace(grid, learners=tuple(learners)))
+        grids.append(replace(grid, learners=tuple(learners)))
     if not touched:
         raise SettingsError(f"study {study.name}: no {method} in it has a setting {setting!r}")
-    return msgspec.structs.replace(study, grids=tuple(grids))
+    return replace(study, grids=tuple(grids))
 
 
 def _scaled(every: int, before: int, after: int) -> int:
     return max(1, round(every * after / before)) if every else 0
 
 
-def _evaluated_as_often(study: Study, grid: Any) -> Any:
-    if grid.impressions is None or grid.evaluate_every is None:
+def _resized(grid: Grid, study: Study, impressions: int) -> Grid:
+    if grid.impressions is None:
         return grid
-    before = next(one.impressions for one in study.grids if one.name == grid.name) or study.impressions
-    return msgspec.structs.replace(grid, evaluate_every=_scaled(grid.evaluate_every, before, grid.impressions))
+    own = round(impressions * (grid.impressions / study.impressions))
+    every = grid.evaluate_every and _scaled(grid.evaluate_every, grid.impressions, own)
+    return replace(grid, impressions=own, evaluate_every=every)
 
 
 def _sources(study: Study) -> list[Source]:
@@ -143,10 +138,10 @@ def _with_sources(study: Study, change: Callable[[Source], Source]) -> Study:
 
 def _with_collections(study: Study, change: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> Study:
     grids = tuple(
-        grid if grid.collections is None else msgspec.structs.replace(grid, collections=change(grid.collections))
+        grid if grid.collections is None else replace(grid, collections=change(grid.collections))
         for grid in study.grids
     )
-    return msgspec.structs.replace(study, collections=change(study.collections), grids=grids)
+    return replace(study, collections=change(study.collections), grids=grids)
 
 
 def _instead(source: Source, _values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -159,7 +154,7 @@ def _real(source: Source, name: str, path: str) -> Source:
     stored = [entry for entry in listing() if entry.name == name and entry.kind == "named"]
     if not any(entry.source == str(Path(path).expanduser().absolute()) for entry in stored):
         add(name, path)
-    return msgspec.structs.replace(source, data=name, scale=1.0, folds=_folds_of(name))
+    return replace(source, data=name, scale=1.0, folds=_folds_of(name))
 
 
 def _folds_of(data: str) -> tuple[int, ...] | None:

@@ -11,6 +11,7 @@ A record appears by renaming a finished file, so whatever kills a process costs 
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,10 @@ SCHEMA = pa.schema(
         ("manifest", pa.string()),
     ]
 )
+
+CURVE = (
+    "key", "grid", "collection", "user", "label", "learner", "fold", "seed", "impression", "offline_ndcg", "online_ndcg"
+)  # fmt: skip
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,16 +163,8 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record]:
     """The records of those cells (with their keys) that are finished, in the order of the cells."""
-    rows: dict[str, dict[str, Any]] = {}
-    found = []
-    for cell, key in cells:
-        if key not in rows:
-            row = _read_row(record_path(folder, key))
-            if row is None:
-                continue
-            rows[key] = row
-        found.append(_record(cell, rows[key]))
-    return found
+    read = cache(_read_row)  # two grids may share a run
+    return [_record(cell, row) for cell, key in cells if (row := read(record_path(folder, key))) is not None]
 
 
 def _read_row(path: Path) -> dict[str, Any] | None:
@@ -198,23 +195,28 @@ def _record(cell: Cell, row: dict[str, Any]) -> Record:
     )
 
 
-def write_summary(folder: Path, results: Results) -> None:
-    """`results.parquet` and `curves.parquet`: the study as two tables for pandas, polars and DuckDB."""
+def summary_rows(results: Results) -> list[dict[str, Any]]:
+    """One row per run, as flat as a table wants it."""
     rows = [msgspec.to_builtins(record) for record in results.records]
-    if not rows:
-        return
-    summary = [row | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS} for row in rows]
-    place = ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")
-    curves = [
-        {name: row[name] for name in place} | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
-        for row in rows
+    return [row | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS} for row in rows]
+
+
+def curve_rows(results: Results) -> list[dict[str, Any]]:
+    """One row per run and evaluation point, with the columns `CURVE`."""
+    return [
+        {name: row[name] for name in CURVE[:-3]} | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
+        for row in map(msgspec.to_builtins, results.records)
         for at, offline, online in zip(
             row["offline_at"], row["offline_curve"], [None, *row["online_curve"]][: len(row["offline_at"])], strict=True
         )
     ]
-    write_table(pa.Table.from_pylist(summary), folder / "results.parquet")
-    if curves:
-        write_table(pa.Table.from_pylist(curves), folder / "curves.parquet")
+
+
+def write_summary(folder: Path, results: Results) -> None:
+    """`results.parquet` and `curves.parquet`: the study as two tables for pandas, polars and DuckDB."""
+    for name, rows in (("results", summary_rows(results)), ("curves", curve_rows(results))):
+        if rows:
+            write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
 
 
 def read_results(folder: Path) -> Results:

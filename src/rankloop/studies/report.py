@@ -168,16 +168,15 @@ def _reproduce(coverage: Coverage) -> list[Block]:
         shipped = load_study(study.name) == study
     except SettingsError:
         shipped = False
-    if shipped:
-        blocks: list[Block] = [Code(f"rankloop run {study.name}")]
-    else:
-        blocks = [Paragraph("With the study file next to this report:")]
-        blocks.append(Code("rankloop run study.toml"))
-    blocks.append(Paragraph("The same settings and seeds give the same numbers on the same kind of machine."))
+    name = study.name if shipped else "study.toml"
+    blocks: list[Block] = [] if shipped else [Paragraph("With the study file next to this report:")]
+    blocks += [
+        Code(f"rankloop run {name}"),
+        Paragraph("The same settings and seeds give the same numbers on the same kind of machine."),
+    ]
     records = coverage.results.records
     stand_ins = dict.fromkeys(one.stands_for for one in records if one.stands_for and not one.is_published)
     if stand_ins:
-        name = study.name if shipped else "study.toml"
         given = " ".join(f"--data {published}=PATH" for published in stand_ins)
         blocks += [
             Paragraph("On the published collections, if you have a copy:"),
@@ -188,14 +187,13 @@ def _reproduce(coverage: Coverage) -> list[Block]:
 
 def _settings(coverage: Coverage) -> list[Block]:
     """Every learner as it was run, and the study itself."""
-    rows = []
-    for grid in coverage.distinct_grids():
-        for collection in coverage.collections(grid):
-            for label in coverage.labels(grid):
-                records = coverage.results.select(grid=grid, collection=collection, label=label)
-                if records:
-                    settings = _settings_text(records[0].settings.get("learner", {}))
-                    rows.append(_cells(grid, collection, label, settings))
+    rows = [
+        _cells(grid, collection, label, _settings_text(records[0].settings.get("learner", {})))
+        for grid in coverage.distinct_grids()
+        for collection in coverage.collections(grid)
+        for label in coverage.labels(grid)
+        if (records := coverage.results.select(grid=grid, collection=collection, label=label))
+    ]
     columns = (*(Column(heading, "name") for heading in ("grid", "collection", "label")), Column("settings", "words"))
     blocks: list[Block] = []
     if rows:

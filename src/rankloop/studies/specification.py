@@ -131,16 +131,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
+_LIBRARY = resources.files("rankloop.studies") / "library"
+
+
 def names() -> list[str]:
     """The studies that come with the package."""
-    return sorted(path.name.removesuffix(".toml") for path in _library() if path.name.endswith(".toml"))
+    return sorted(path.name.removesuffix(".toml") for path in _LIBRARY.iterdir() if path.name.endswith(".toml"))
 
 
 def text_of(name: str) -> str:
     """The TOML text of a study that comes with the package."""
     if name not in names():
         raise SettingsError(f"no study named {name!r}; choose from {', '.join(names())}, or give a .toml file")
-    return (resources.files("rankloop.studies") / "library" / f"{name}.toml").read_text(encoding="utf-8")
+    return (_LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load_study(name_or_path: str) -> Study:
@@ -272,7 +275,3 @@ def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str,
 def _chosen(where: str, name: str, own: int | None, default: int) -> int:
     at_least = 0 if name == "evaluate_every" else 1
     return require_whole_number(where, name, default if own is None else own, at_least=at_least)
-
-
-def _library() -> list[Any]:
-    return list((resources.files("rankloop.studies") / "library").iterdir())

@@ -143,9 +143,14 @@ def difference(values: ArrayLike, reference: ArrayLike, *, paired: bool) -> Diff
         squares, degrees = [float((a - b).var(ddof=1)) / len(a)], float(len(a) - 1)
     else:
         squares = [float(a.var(ddof=1)) / len(a), float(b.var(ddof=1)) / len(b)]
-        degrees = _welch_degrees(squares, [len(a), len(b)])
+        # Welch and Satterthwaite's degrees of freedom.
+        below = sum(square**2 / (count - 1) for square, count in zip(squares, (len(a), len(b)), strict=True))
+        degrees = sum(squares) ** 2 / below if below > 0 else float(len(a) + len(b) - 2)
+    standard_error = math.sqrt(sum(squares))
     rounding = _ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))
-    return _settled(estimate, math.sqrt(sum(squares)), degrees, rounding)
+    if standard_error <= rounding:  # spread that is rounding alone is none, and so is a difference
+        return Difference(estimate if abs(estimate) > rounding else 0.0, 0.0, degrees)
+    return Difference(estimate, standard_error, degrees)
 
 
 def log_ratio(values: ArrayLike, reference: ArrayLike, *, paired: bool) -> Difference:
@@ -217,16 +222,3 @@ def _standardised(difference: Difference, deviation: float, degrees: int) -> flo
         return 0.0 if difference.estimate == 0 else math.copysign(math.inf, difference.estimate)
     correction = math.exp(math.lgamma(degrees / 2) - math.lgamma((degrees - 1) / 2)) / math.sqrt(degrees / 2)
     return difference.estimate / deviation * correction
-
-
-def _welch_degrees(squares: Sequence[float], counts: Sequence[int]) -> float:
-    """Welch and Satterthwaite's degrees of freedom, from squared standard errors."""
-    below = sum(square**2 / (count - 1) for square, count in zip(squares, counts, strict=True))
-    return sum(squares) ** 2 / below if below > 0 else float(sum(counts) - 2)
-
-
-def _settled(estimate: float, standard_error: float, degrees: float, rounding: float) -> Difference:
-    """Spread that is rounding alone is none, and so is a difference."""
-    if standard_error > rounding or math.isnan(standard_error):
-        return Difference(estimate, standard_error, degrees)
-    return Difference(estimate if abs(estimate) > rounding else 0.0, 0.0, degrees)

@@ -188,7 +188,7 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
     if any(math.isfinite(record.gradient_variance) for record in records):
         fields.append(("gradient_variance", "gradient variance", 3))
     columns = [Column("collection", "name"), Column("clicks", "name"), Column("learner", "name")]
-    partial = any(coverage.wanted[place] != len(coverage.runs(*place)) for place in coverage.wanted if place[0] == grid)
+    partial = coverage.is_partial(grid)
     columns += [Column(heading) for _, heading, _ in fields] + ([Column("runs")] if partial else [])
     rows = []
     for collection in coverage.collections(grid):
@@ -196,12 +196,11 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
             best = {field: _best(coverage, grid, collection, user, field) for field, _, _ in fields[:3]}
             for label in coverage.labels(grid):
                 row = [_name(collection), _name(user), _name(label)]
+                place = grid, collection, user, label
                 for field, _, digits in fields:
-                    text = _interval(coverage.runs(grid, collection, user, label), field, digits)
-                    row.append(Entry(text, best.get(field) == label))
+                    row.append(Entry(_interval(coverage.runs(*place), field, digits), best.get(field) == label))
                 if partial:
-                    runs = coverage.runs(grid, collection, user, label)
-                    row.append(Entry(coverage.runs_at(runs, grid, collection, user, label)))
+                    row.append(Entry(coverage.runs_at(place)))
                 rows.append(tuple(row))
     impressions = max(record.impressions for record in records)
     notes = [
@@ -215,8 +214,8 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
 
 
 def _notes(coverage: Coverage, grid: str) -> list[str]:
-    several = any(coverage.wanted[place] > 1 for place in coverage.wanted if place[0] == grid)
-    notes = [f"Mean over runs{' ± 95 % t-interval' if several else ''}; {coverage.of_grid(grid)}."]
+    spread = " ± 95 % t-interval" if coverage.is_repeated(grid) else ""
+    notes = [f"Mean over runs{spread}; {coverage.of_grid(grid)}."]
     if coverage.absent(grid):
         notes.append(f"Not run: {', '.join(plain(name) for name in coverage.absent(grid))}.")
     return notes
@@ -226,15 +225,13 @@ def _mean(coverage: Coverage, place: tuple[str, str, str, str], field: str, digi
     """`587.46 ± 3.10`, with the number of runs where some are missing."""
     runs = coverage.runs(*place)
     text = _interval(runs, field, digits)
-    return text if len(runs) == coverage.wanted[place] else f"{text} ({coverage.runs_at(runs, *place)})"
+    return text if len(runs) == coverage.wanted[place] else f"{text} ({coverage.runs_at(place)})"
 
 
 def _interval(runs: Sequence[Record], field: str, digits: int) -> str:
     """Mean ± interval; a single run has no interval, and no run no mean."""
     values = [value for value in (_value(record, field) for record in runs) if math.isfinite(value)]
-    if not values:
-        return MISSING
-    return mean_text(*interval(values), digits)
+    return mean_text(*interval(values), digits) if values else MISSING
 
 
 def _best(coverage: Coverage, grid: str, collection: str, user: str, field: str) -> str | None:

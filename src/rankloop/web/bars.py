@@ -3,6 +3,9 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 _MIDDLE = 50.0  # of a drawing that is 100 wide
 
 
@@ -30,3 +33,12 @@ def bar(label: str, value: float, largest: float, *, title: str = "", root: bool
     share = min(1.0, abs(float(value)) / largest) if largest > 0 else 0.0
     width = _MIDDLE * (math.sqrt(share) if root else share)
     return Bar(label, float(value), round(_MIDDLE - width if value < 0 else _MIDDLE, 2), round(width, 2), title)
+
+
+def largest(values: NDArray[np.float64], most: int) -> list[int]:
+    """Where the largest values stand, whatever their sign.
+
+    >>> largest(np.array([0.0, -2.0, 1.0]), 2)
+    [1, 2]
+    """
+    return [int(i) for i in np.argsort(-np.abs(values), kind="stable")[:most]]

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -212,8 +212,6 @@ def _inside(address: str | None) -> str:
 
 async def _form(request: Request) -> dict[str, str]:
     """Fields of a small urlencoded form."""
-    from urllib.parse import parse_qsl
-
     body = bytearray()
     async for part in request.stream():
         body += part

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import rankloop as rl
 from rankloop.errors import DataError, SettingsError
 from rankloop.metrics import dcg, ndcg
 from rankloop.web.demo.engine import engine_order
@@ -43,7 +42,7 @@ def test_a_visit_is_a_function_of_seed_and_number(engine, visitors):
 
 
 def test_clicks_come_as_often_as_taste_and_position_say(engine):
-    visitors = Visitors(engine, READERS, seed=5, queries=["open file"], held_out=["open file"])
+    visitors = Visitors(engine, READERS, seed=5)
     page = engine.search("open file").ids[:10]
     visits = 4000
     clicks = np.array([visitors.clicks(visit, "open file", page) for visit in range(visits)])
@@ -68,11 +67,5 @@ def test_an_empty_page_gets_no_clicks_and_a_foreign_document_is_refused(visitors
 def test_impossible_visitors_are_refused(engine):
     with pytest.raises(SettingsError, match="visitors: seed"):
         Visitors(engine, READERS, seed=-1)
-    with pytest.raises(SettingsError, match="knows grades 0 to 2"):
-        Visitors(engine, READERS, seed=1, user=rl.users.perfect(grades=3))
-    with pytest.raises(DataError, match="at least one query"):
-        Visitors(engine, READERS, seed=1, queries=[])
-    with pytest.raises(DataError, match="no document answers"):
-        Visitors(engine, READERS, seed=1, held_out=["🐍"]).ndcg(engine_order())
     with pytest.raises(SettingsError, match="visit must be a whole number"):
         Visitors(engine, READERS, seed=1).query(-1)

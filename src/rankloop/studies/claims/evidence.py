@@ -97,24 +97,19 @@ def speed(record: Record) -> float:
     return record.learning_speed if record.offline_curve else math.nan
 
 
-def speed_within(impressions: int) -> Callable[[Record], float]:
+def speed_within(impressions: int, record: Record) -> float:
     """The mean offline nDCG over the first impressions of the curve."""
-
-    def value(record: Record) -> float:
-        early = [y for at, y in zip(record.offline_at, record.offline_curve, strict=True) if at <= impressions]
-        return float(np.mean(early)) if len(early) > 1 else math.nan
-
-    return value
+    early = _early(record, impressions)
+    return float(np.mean(early)) if len(early) > 1 else math.nan
 
 
-def offline_at(impressions: int) -> Callable[[Record], float]:
+def offline_at(impressions: int, record: Record) -> float:
     """The offline nDCG at the last evaluation up to so many impressions."""
+    return next(reversed(_early(record, impressions)), math.nan)
 
-    def value(record: Record) -> float:
-        early = [y for at, y in zip(record.offline_at, record.offline_curve, strict=True) if at <= impressions]
-        return early[-1] if early else math.nan
 
-    return value
+def _early(record: Record, impressions: int) -> list[float]:
+    return [y for at, y in zip(record.offline_at, record.offline_curve, strict=True) if at <= impressions]
 
 
 def roles(record: Record) -> set[str]:

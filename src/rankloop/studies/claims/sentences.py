@@ -1,6 +1,7 @@
 """What the paper says, as data: each sentence is a list of comparisons, all of which must hold."""
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,11 +29,11 @@ BOTH = ("perfect", "noisy")
 ACROSS = "noisy vs. perfect"
 
 SPEED = Measure("learning speed (mean offline nDCG@10)", speed)
-EARLY = Measure("mean offline nDCG@10 over the first 10,000 impressions", speed_within(10_000), reach=10_000)
-EARLIEST = Measure("mean offline nDCG@10 over the first 3,000 impressions", speed_within(3_000), reach=3_000)
+EARLY = Measure("mean offline nDCG@10 over the first 10,000 impressions", partial(speed_within, 10_000), reach=10_000)
+EARLIEST = Measure("mean offline nDCG@10 over the first 3,000 impressions", partial(speed_within, 3_000), reach=3_000)
 END = Measure("offline nDCG@10 at the end", lambda record: record.offline_ndcg)
-AT_100K = Measure("offline nDCG@10 at 100,000 impressions", offline_at(100_000), reach=100_000)
-AT_1M = Measure("offline nDCG@10 at 1,000,000 impressions", offline_at(1_000_000), reach=1_000_000)
+AT_100K = Measure("offline nDCG@10 at 100,000 impressions", partial(offline_at, 100_000), reach=100_000)
+AT_1M = Measure("offline nDCG@10 at 1,000,000 impressions", partial(offline_at, 1_000_000), reach=1_000_000)
 ONLINE = Measure("online nDCG@10", lambda record: record.online_ndcg, margin=ONLINE_MARGIN, relative=True, form=".1f")
 VARIANCE = Measure("gradient variance", lambda record: record.gradient_variance, form=".3g")
 

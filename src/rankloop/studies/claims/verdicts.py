@@ -132,7 +132,7 @@ def _verdict(case: _Case, parts: list[_Corrected]) -> Verdict:
         verdict=decision,
         effect=_effect(case.sentence, decision, decisive, parts),
         p=p,
-        detail=_detail(case, decision, decisive, parts),
+        detail=_detail(case, decision, decisive),
         collection=case.collection,
         user=case.user,
         parts=tuple(part.finding.effect for part in parts),
@@ -141,13 +141,13 @@ def _verdict(case: _Case, parts: list[_Corrected]) -> Verdict:
 
 def _decide(case: _Case, parts: list[_Corrected]) -> tuple[Decision, _Corrected | None, float | None]:
     """The decision, the comparison that it rests on, and that one's p."""
+    if not parts:
+        return "undecided", None, None
     against = [part for part in parts if part.fails]
     if against:
         worst = min(against, key=lambda part: (part.p_against, part.finding.judgement.p_against))
         return "contradicted", worst, worst.p_against
     lacking = [part for part in parts if not part.holds(case.sentence.threshold)]
-    if not parts:
-        return "undecided", None, None
     weakest = max(lacking or parts, key=lambda part: (part.p_for, part.finding.judgement.p_for))
     return "undecided" if lacking or case.missing else "supported", weakest, weakest.p_for
 
@@ -168,7 +168,7 @@ def _effect(sentence: Sentence, decision: Decision, decisive: _Corrected | None,
     return f"{decisive.finding.effect} ({counts[decision]})"
 
 
-def _detail(case: _Case, decision: Decision, decisive: _Corrected | None, parts: list[_Corrected]) -> str:
+def _detail(case: _Case, decision: Decision, decisive: _Corrected | None) -> str:
     """One sentence: the reason if runs are missing, else which test on which runs, and the correction."""
     if case.missing and decision != "contradicted":
         return f"Undecided because {'; '.join(dict.fromkeys(case.missing))}."
@@ -181,6 +181,6 @@ def _detail(case: _Case, decision: Decision, decisive: _Corrected | None, parts:
     left, right = finding.runs
     runs = f"{left} pairs of runs with shared seeds" if finding.paired else f"{left} and {right} runs"
     kind = "Paired" if finding.paired else "Welch's"
-    alone = decisive.tests == 1
-    correction = "" if alone else f"; p Holm-corrected over the {decisive.tests} tests of claim {case.sentence.claim}"
+    family = f"; p Holm-corrected over the {decisive.tests} tests of claim {case.sentence.claim}"
+    correction = family if decisive.tests > 1 else ""
     return f"{kind} {test} on {finding.part.measure.name}, {runs}, grid {case.grid}{correction}."

@@ -8,20 +8,19 @@ import numpy as np
 
 from rankloop.live.http.recent import Answers
 from rankloop.live.settings import ModelSettings
+from rankloop.web.bars import largest
 from rankloop.web.dashboard import intervals
 from rankloop.web.dashboard.intervals import Estimate, Sums
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import (
     CONTROL,
     LEARNED,
-    Over,
+    STEPS,
     Ranks,
     displacement,
     pages,
-    propensities_of,
     reward,
     reward_of,
-    step_name,
 )
 from rankloop.web.spreadsheets import csv_text
 
@@ -35,7 +34,6 @@ class Source(NamedTuple):
 
     settings: ModelSettings
     reading: Reading
-    over: Over
     answers: Mapping[int, Answers]
     """Minute → answers of this process to rank requests."""
     all_answers: Mapping[int, Answers]
@@ -135,7 +133,8 @@ def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimat
                 estimate(groups.get(group, {})) if group in groups else Estimate(None) for groups in times.values()
             ]
             series.append(_line(label, estimates, line))
-    label = f"time, in steps of {step_name(source.reading.step)}"
+    name = next(names[source.reading.step] for names in STEPS.values() if source.reading.step in names)
+    label = f"time, in steps of {name}"
     return Plot([minute * 60 for minute in times], label, y_label, series, time=True)
 
 
@@ -170,17 +169,16 @@ def weights(source: Source) -> Plot:
     if not history:
         return Plot([], "time", "weight", [], time=True)
     matrix = np.array([values for _, values in history])
-    largest = np.argsort(-np.abs(matrix[-1]), kind="stable")[:LINES]
     series = [
-        Line(source.settings.names[feature], matrix[:, feature].tolist(), line=place + 1)
-        for place, feature in enumerate(largest.tolist())
+        Line(source.settings.names[feature], matrix[:, feature].tolist(), line=place)
+        for place, feature in enumerate(largest(matrix[-1], LINES), 1)
     ]
     return Plot([snapshot.at / 1000 for snapshot, _ in history], "time", "weight", series, time=True)
 
 
 def propensities(source: Source) -> Plot:
     """The examination curve that the model assumes."""
-    curve = propensities_of(source.settings)
+    curve = source.settings.learner.assumed_propensities
     if curve is None:
         return Plot([], "rank", "examined", [], unit="%")
     values = (100 * curve.at(source.settings.page_size)).tolist()

@@ -22,15 +22,6 @@ class Sums(NamedTuple):
     squares: float = 0.0
     displacement: float = 0.0
 
-    def plus(self, other: "Sums") -> "Sums":
-        """Both together."""
-        return Sums(
-            self.shown + other.shown,
-            self.total + other.total,
-            self.squares + other.squares,
-            self.displacement + other.displacement,
-        )
-
     @property
     def mean(self) -> float:
         """Per page; 0 without pages."""

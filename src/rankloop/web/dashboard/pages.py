@@ -14,7 +14,7 @@ from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
 from rankloop.web.dashboard import health, intervals, panels
-from rankloop.web.dashboard.charts import CHARTS, Chart, Plot, Source
+from rankloop.web.dashboard.charts import CHARTS, Source
 from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import CONTROL, LEARNED, OVERS, Over, by_group, over_named, pages, reward_of
@@ -91,10 +91,10 @@ class _Dashboard:
     def _row(self, model: LiveModel, tallies: list[Any]) -> dict[str, Any]:
         groups = by_group(tallies)
         learned, control = (pages(groups.get(group, {})) for group in (LEARNED, CONTROL))
-        sums = learned.plus(control)
         means = [intervals.mean(group) for group in (learned, control)]
         return {
-            "model": model, "mode": model.view().mode, "pages": sums.shown, "clicks": sums.total,
+            "model": model, "mode": model.view().mode, "pages": learned.shown + control.shown,
+            "clicks": learned.total + control.total,
             "learned": means[0], "control": means[1], "gain": intervals.difference(*means),
         }  # fmt: skip
 
@@ -167,16 +167,14 @@ class _Dashboard:
         name, _, kind = request.path_params["file"].rpartition(".")
         if name not in CHARTS or kind not in ("json", "csv"):
             raise RequestError("no_such_chart", f"no such chart; choose from {', '.join(CHARTS)}")
-        plot = await self._plot(model, over, CHARTS[name])
+        recent, since = self._application.metrics.recent, now() // 60_000 - CHART_MINUTES
+        reading = await self._readings.model(model, over)
+        plot = CHARTS[name].plot(
+            Source(model.settings, reading, recent.minutes(since, ["rank"]), recent.minutes(since))
+        )
         if kind == "json":
             return JSONResponse(plot.document(), headers={"cache-control": "no-store"})
         return csv_file(plot.table(), f"{model.settings.name}-{name}.csv")
-
-    async def _plot(self, model: LiveModel, over: Over, chart: Chart) -> Plot:
-        recent, since = self._application.metrics.recent, now() // 60_000 - CHART_MINUTES
-        reading = await self._readings.model(model, over)
-        source = Source(model.settings, reading, over, recent.minutes(since, ["rank"]), recent.minutes(since))
-        return chart.plot(source)
 
     async def _snapshots(self, request: Request) -> Response:
         model, over = self._asked(request)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankloop.live.http.recent import Answers
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
-from rankloop.web.bars import Bar, bar
+from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.dashboard import health, intervals
 from rankloop.web.dashboard.intervals import Estimate
 from rankloop.web.dashboard.reading import Reading, keeps_first
@@ -17,7 +17,7 @@ from rankloop.web.dashboard.tallied import CONTROL, LEARNED, displacement, pages
 BARS = 12
 CHANGES = 8
 SNAPSHOTS = 8
-ENDPOINTS = {"rank": "rank", "clicks": "clicks", "close": "close"}
+ENDPOINTS = ("rank", "clicks", "close")
 FATES = {
     "learned": "learned from",
     "control": "control group: never learned from",
@@ -54,7 +54,10 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     earned = intervals.difference(rows[0].reward, rows[1].reward) if len(rows) == 2 else None
     base = rows[1].per_page.value if len(rows) == 2 else None
     return {
-        "states": [health.store_state(reading.trouble), _learner(service, model, reading)],
+        "states": [
+            health.store_state(reading.trouble),
+            health.learner_state(service, model, reading.waiting_since),
+        ],
         "mode": model.view().mode,
         "version": model.version,
         "closed": sum(pages(ranks).shown for ranks in ever.values()),
@@ -69,10 +72,6 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "reward": worth,
         "fates": _fates(service, model),
     }
-
-
-def _learner(service: Service, model: LiveModel, reading: Reading) -> health.State:
-    return health.learner_state(service, model, reading.waiting_since)
 
 
 def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
@@ -96,15 +95,15 @@ def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:
 def weight_bars(model: LiveModel) -> list[Bar]:
     """The largest weights of the newest state."""
     values = model.view().model.ranker.weights
-    largest = np.argsort(-np.abs(values), kind="stable")[:BARS]
-    return [bar(model.settings.names[i], values[i], abs(values[largest[0]])) for i in largest.tolist()]
+    shown = largest(values, BARS)
+    return [bar(model.settings.names[i], values[i], abs(values[shown[0]])) for i in shown]
 
 
 def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, float, float]]:
     """(feature, weight now, weight then): what a roll back changes most."""
     now = model.view().model.ranker.weights
-    largest = np.argsort(-np.abs(then - now), kind="stable")[:CHANGES]
-    return [(model.settings.names[i], float(now[i]), float(then[i])) for i in largest.tolist() if then[i] != now[i]]
+    changed = [i for i in largest(then - now, CHANGES) if then[i] != now[i]]
+    return [(model.settings.names[i], float(now[i]), float(then[i])) for i in changed]
 
 
 def answers(service: Service, recent: dict[str, Answers]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.sql import Store
-from rankloop.web.dashboard.tallied import propensities_of
 
 
 class Document(NamedTuple):
@@ -62,7 +61,7 @@ def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) 
 def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:
     """An impression of the log, with the clicks on each of its ranks."""
     impression: Impression = decode(event.kind, event.body)
-    curve = propensities_of(settings)
+    curve = settings.learner.assumed_propensities
     examined = curve.at(len(impression.page)).tolist() if curve else [None] * len(impression.page)
     learned = impression.group == Group.LEARNED
     drawn = _drawn(impression, settings) if learned else [None] * len(impression.page)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankloop.live.events import Group
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Tally
-from rankloop.propensities.curves import BELIEF, Propensities
+from rankloop.propensities.curves import BELIEF
 from rankloop.rewards import reward_table
 from rankloop.web.dashboard.intervals import Estimate, Sums, around
 
@@ -19,8 +19,12 @@ Ranks = Mapping[int, Sums]
 Groups = Mapping[int, Ranks]
 Times = Mapping[int, Groups]
 
-STEPS = {1: (1, 2, 5), 60: (60, 180), 1440: (1440, 10080)}
-"""Minutes that one point of a chart may stand for, by the span that the tallies have."""
+STEPS = {
+    1: {1: "a minute", 2: "2 minutes", 5: "5 minutes"},
+    60: {60: "an hour", 180: "3 hours"},
+    1440: {1440: "a day", 10080: "7 days"},
+}
+"""Minutes that one point of a chart may stand for, and their name, by the span that the tallies have."""
 POINTS = 60
 EVER = 1 << 62
 
@@ -46,10 +50,8 @@ OVERS = (
 
 def over_named(name: str | None, age_minutes: float) -> Over:
     """The one asked for, or the finest that shows a model's whole life."""
-    for over in OVERS:
-        if name == over.name or (name not in {o.name for o in OVERS} and age_minutes <= (over.minutes or 1e18)):
-            return over
-    return OVERS[-1]
+    finest = next(over for over in OVERS if over.minutes is None or age_minutes <= over.minutes)
+    return next((over for over in OVERS if over.name == name), finest)
 
 
 class Reward(NamedTuple):
@@ -71,30 +73,10 @@ def reward_of(settings: ModelSettings) -> Reward:
     return Reward("ips+-", meaning, *reward_table("ips+-", BELIEF.at(page_size)))
 
 
-def propensities_of(settings: ModelSettings) -> Propensities | None:
-    """The examination curve that a model assumes; None for methods that assume none."""
-    return settings.learner.assumed_propensities
-
-
 def step_of(tallies: Sequence[Tally], over: Over) -> int:
     """Minutes that one point of a chart stands for: few enough points that chance does not hide what changes."""
     lasts = tallies[-1].minute - tallies[0].minute if tallies else 0
-    return next((step for step in STEPS[over.span] if lasts / step <= POINTS), STEPS[over.span][-1])
-
-
-def step_name(step: int) -> str:
-    """A step in words.
-
-    >>> step_name(5), step_name(60), step_name(10080)
-    ('5 minutes', 'an hour', '7 days')
-    """
-    one = {1: "a minute", 60: "an hour", 1440: "a day"}
-    if step in one:
-        return one[step]
-    unit, name = next(
-        (unit, name) for unit, name in ((1440, "days"), (60, "hours"), (1, "minutes")) if step % unit == 0
-    )
-    return f"{step // unit} {name}"
+    return next((step for step in STEPS[over.span] if lasts / step <= POINTS), max(STEPS[over.span]))
 
 
 def by_time(tallies: Iterable[Tally], step: int) -> Times:

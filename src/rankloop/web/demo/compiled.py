@@ -14,8 +14,7 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import find_spec
 from typing import Any
 
-from rankloop.web.demo.documents import Document, Kind, document
-from rankloop.web.demo.sources import is_public, is_special
+from rankloop.web.demo.documents import Document, document
 
 # readline talks to the terminal when it is imported, _tkinter to a display; nis and ossaudiodev to what is long gone.
 NEVER_IMPORTED = frozenset({"readline", "_tkinter", "nis", "ossaudiodev", "_curses", "_curses_panel"})
@@ -47,7 +46,7 @@ def documents_of_module(module: types.ModuleType) -> Iterator[Document]:
     name = module.__name__
     yield document(name, "module", name, name, _text(module))
     for member, value in sorted(vars(module).items()):
-        if is_public(member) and not is_special(member):
+        if not member.startswith("_"):
             # A program may replace `sys.excepthook`; `sys.__excepthook__` is still the library's own.
             original = vars(module).get(f"__{member}__")
             yield from documents_of(original if isinstance(original, _ROUTINES) else value, name, member)
@@ -59,22 +58,18 @@ def documents_of(value: Any, module: str, name: str) -> Iterator[Document]:
     if isinstance(value, type):
         yield document(id, "class", module, _signature(value, name), _text(value))
         for member, inner in sorted(vars(value).items()):
-            if is_public(member) and not is_special(member):
+            if not member.startswith("_"):
                 yield from _member(inner, f"{id}.{member}", module)
     elif isinstance(value, _ROUTINES):
         yield document(id, "function", module, _signature(value, name), _text(value))
 
 
 def _member(value: Any, id: str, module: str) -> Iterator[Document]:
-    kind: Kind | None = None
+    name = id.rpartition(".")[2]
     if isinstance(value, _ROUTINES):
-        kind = "method"
+        yield document(id, "method", module, _signature(value, name), _text(value))
     elif isinstance(value, _PROPERTIES):
-        kind = "property"
-    if kind is not None:
-        name = id.rpartition(".")[2]
-        signature = _signature(value, name) if kind == "method" else name
-        yield document(id, kind, module, signature, _text(value))
+        yield document(id, "property", module, name, _text(value))
 
 
 def _text(value: Any) -> str:

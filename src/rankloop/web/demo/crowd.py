@@ -111,18 +111,14 @@ class Crowd:
     async def _visit_all(self) -> None:
         try:
             while self.visits < self.sent:
-                await self._visit(self.visits)
+                visitors, number = self._current(), self.visits
+                await asyncio.gather(*(self._search(visitors, number, model) for model in (MODEL, RIVAL)))
                 self.visits += 1
                 if self.visits % EVERY == 0 or self.visits == self.sent:
                     await self._measure()
         except RankloopError as error:
             self.trouble = f"Visitors stopped: {error}"
             self.sent = self.visits
-
-    async def _visit(self, number: int) -> None:
-        """One person, once with the model and once with the rival."""
-        visitors = self._current()
-        await asyncio.gather(*(self._search(visitors, number, model) for model in (MODEL, RIVAL)))
 
     async def _search(self, visitors: Visitors, number: int, model: str) -> None:
         query = visitors.query(number)

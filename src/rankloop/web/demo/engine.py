@@ -4,10 +4,9 @@ It stands for whatever engine a team has: decent, and ignorant of what its own v
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,7 +18,6 @@ from rankloop.settings import require_whole_number
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.features import FEATURES, feature_matrix
 from rankloop.web.demo.index import COLUMNS, open_index
-from rankloop.web.demo.snippets import Snippet, snippet
 from rankloop.web.demo.words import terms
 
 LIMIT = 50
@@ -65,10 +63,6 @@ class Candidates:
         """The documents' dotted names."""
         return tuple(document.id for document in self.documents)
 
-    def snippet(self, row: int) -> Snippet:
-        """Why this candidate was found: plain text with the stretches to mark."""
-        return snippet(self.documents[row], self.terms)
-
 
 class Engine:
     """A search over this Python's standard library. One engine serves any number of threads.
@@ -81,7 +75,7 @@ class Engine:
     def __init__(self, path: Path | None = None) -> None:
         self._index = open_index(path)
         self._lock = threading.Lock()
-        self._remembered: OrderedDict[tuple[str, int], Candidates] = OrderedDict()
+        self._remembered = lru_cache(maxsize=_REMEMBERED)(self._search)
         self.size: int = self._index.execute("SELECT count(*) FROM documents").fetchone()[0]
 
     def __repr__(self) -> str:
@@ -97,13 +91,7 @@ class Engine:
             raise SettingsError(f"search: query must be text; got {type(query).__name__}")
         limit = require_whole_number("search", "limit", limit, at_least=1)
         with self._lock:
-            key = (query, limit)
-            if key not in self._remembered:
-                self._remembered[key] = self._search(query, limit)
-                if len(self._remembered) > _REMEMBERED:
-                    self._remembered.popitem(last=False)
-            self._remembered.move_to_end(key)
-            return self._remembered[key]
+            return self._remembered(query, limit)
 
     def document(self, id: str) -> Document | None:
         """The document of this dotted name, if there is one."""

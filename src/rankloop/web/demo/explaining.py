@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.web.bars import Bar, bar
+from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.demo.comparison import PAGE_SIZE, Belief, Shown
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Candidates
 from rankloop.web.demo.features import FEATURES
-from rankloop.web.demo.snippets import Snippet
+from rankloop.web.demo.snippets import Snippet, snippet
 
 _REASONS = 6
 _CHANGES = 6
@@ -19,12 +19,12 @@ NAMES = tuple(FEATURES)
 
 def bars_of(weights: NDArray[np.float64]) -> list[Bar]:
     """The weights in the features' own order, which never changes, so that nothing jumps while they do."""
-    largest = float(np.abs(weights).max())
-    return [_bar(name, w, largest) for name, w in zip(NAMES, weights, strict=True)]
+    scale = float(np.abs(weights).max())
+    return [_bar(name, w, scale) for name, w in zip(NAMES, weights, strict=True)]
 
 
-def _bar(feature: str, value: float, largest: float) -> Bar:
-    return bar(feature, value, largest, title=FEATURES[feature], root=True)
+def _bar(feature: str, value: float, scale: float) -> Bar:
+    return bar(feature, value, scale, title=FEATURES[feature], root=True)
 
 
 class Reason(NamedTuple):
@@ -50,19 +50,19 @@ class Result(NamedTuple):
     reason: Reason
 
 
-def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> list[int]:
     """Rows of the candidates, best score first: the model's order without any exploration."""
-    return np.argsort(-(candidates.features @ weights), kind="stable")
+    return [int(row) for row in np.argsort(-(candidates.features @ weights), kind="stable")]
 
 
 def results_of(shown: Shown, belief: Belief) -> list[Result]:
     """The lines of a page, from the top, explained by these weights."""
     candidates = shown.candidates
-    place = {int(row): number for number, row in enumerate(order_of(candidates, belief.weights), 1)}
+    place = {row: number for number, row in enumerate(order_of(candidates, belief.weights), 1)}
     row_of = {id: row for row, id in enumerate(candidates.ids)}
     return [
         Result(
-            candidates.documents[row], candidates.snippet(row), rank, place[row], row + 1,
+            candidates.documents[row], snippet(candidates.documents[row], candidates.terms), rank, place[row], row + 1,
             reason(candidates.features[row], belief.weights),
         )
         for rank, row in enumerate((row_of[id] for id in shown.ranking), 1)
@@ -72,9 +72,8 @@ def results_of(shown: Shown, belief: Belief) -> list[Result]:
 def reason(features: NDArray[np.float32], weights: NDArray[np.float64]) -> Reason:
     """What each feature adds to a document's score: the largest by name, the others together."""
     parts = features.astype(np.float64) * weights
-    named = [int(i) for i in np.argsort(-np.abs(parts), kind="stable")[:_REASONS] if parts[i] != 0.0]
-    largest = float(np.abs(parts).max())
-    bars = [_bar(NAMES[i], parts[i], largest) for i in named]
+    named = [i for i in largest(parts, _REASONS) if parts[i] != 0.0]
+    bars = [_bar(NAMES[i], parts[i], abs(parts[named[0]])) for i in named]
     return Reason(float(parts.sum()), bars, float(parts.sum() - parts[named].sum()))
 
 
@@ -130,17 +129,16 @@ def lesson_of(shown: Shown, document: str, before: Belief, after: Belief, *, lea
 
 def _changes(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Change]:
     steps = after - before
-    largest = float(np.abs(steps).max())
-    most = [int(i) for i in np.argsort(-np.abs(steps), kind="stable")[:_CHANGES] if steps[i] != 0.0]
-    return [Change(float(before[i]), float(after[i]), _bar(NAMES[i], steps[i], largest)) for i in most]
+    most = [i for i in largest(steps, _CHANGES) if steps[i] != 0.0]
+    return [Change(float(before[i]), float(after[i]), _bar(NAMES[i], steps[i], abs(steps[most[0]]))) for i in most]
 
 
 def _moves(candidates: Candidates, clicked: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:
     """The first page of the model's own order, and the clicked document wherever it stands."""
-    old = {int(row): place for place, row in enumerate(order_of(candidates, before), 1)}
+    old = {row: place for place, row in enumerate(order_of(candidates, before), 1)}
     gains = candidates.features @ (after - before)
     return [
-        Move(candidates.ids[row], old[int(row)], place, float(gains[row]))
+        Move(candidates.ids[row], old[row], place, float(gains[row]))
         for place, row in enumerate(order_of(candidates, after), 1)
         if place <= PAGE_SIZE or candidates.ids[row] == clicked
     ]

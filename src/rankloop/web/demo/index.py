@@ -29,19 +29,15 @@ _READERS = ("documents.py", "sources.py", "compiled.py", "library.py", "words.py
 def open_index(path: Path | None = None) -> sqlite3.Connection:
     """An index, read-only: that of this Python's library, made where it is not there yet (some seconds), or another."""
     require_full_text()
-    if path is not None:
-        connection = _open(path)
-        if connection is None:
-            raise DataError(f"{path} is not a search index; make one with write_index")
-        return connection
-    path = index_path()
-    connection = _open(path)
+    wanted = index_path() if path is None else path
+    connection = _open(wanted)
+    if connection is None and path is None:
+        write_index(wanted, read_library().documents)
+        _forget_others(wanted)
+        connection = _open(wanted)
     if connection is None:
-        write_index(path, read_library().documents)
-        _forget_others(path)
-        connection = _open(path)
-    if connection is None:
-        raise DataError(f"the search index {path} cannot be read back; set RANKLOOP_HOME to a folder on another disk")
+        own = f"the search index {wanted} cannot be read back; set RANKLOOP_HOME to a folder on another disk"
+        raise DataError(own if path is None else f"{path} is not a search index; make one with write_index")
     return connection
 
 

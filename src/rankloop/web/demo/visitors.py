@@ -6,8 +6,8 @@ give each its own visitors and its own pages: a model that learns from pages whi
 whatever that one shows, whichever its reward, and ends far below it (tests/web/demo/test_learning.py).
 """
 
-from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Sequence
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +18,12 @@ from rankloop.evaluation import evaluate
 from rankloop.kernels.draws import below, stream_key
 from rankloop.loop import draw_query
 from rankloop.settings import require_seed, require_whole_number
-from rankloop.users import User, navigational
+from rankloop.users import navigational
 from rankloop.users.position_based import click_by_position
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.sources import is_special
-from rankloop.web.demo.tastes import HIGHEST_GRADE, Taste
+from rankloop.web.demo.tastes import Taste
 from rankloop.web.demo.words import COMMON, terms
 
 VISITED, HELD_OUT = 300, 100
@@ -90,34 +90,19 @@ class Visitors:
         engine: what they search with.
         taste: what they secretly like.
         seed: every visit is a function of it and the visit's number.
-        user: how they look and click; they look for one thing by default.
-        queries: what they ask; a few hundred drawn from the library by default.
-        held_out: what a ranking is measured on; others from the same source by default.
+
+    They look for one thing. What they ask (`queries`) and what a ranking is measured on (`held_out`) differ, and are
+    drawn from the library.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        taste: Taste,
-        seed: int,
-        *,
-        user: User | None = None,
-        queries: Iterable[str] | None = None,
-        held_out: Iterable[str] | None = None,
-    ) -> None:
+    def __init__(self, engine: Engine, taste: Taste, seed: int) -> None:
         self.engine = engine
         self.taste = taste
         self.seed = require_seed("visitors", seed)
-        self.user = navigational() if user is None else user
-        self.user.check_grades(HIGHEST_GRADE, f"the taste {taste.name!r}")
-        drawn: tuple[str, ...] = ()
-        if queries is None or held_out is None:
-            drawn = plausible_queries(engine, VISITED + HELD_OUT)
-        self.queries = drawn[:VISITED] if queries is None else tuple(queries)
-        self.held_out = drawn[VISITED:] if held_out is None else tuple(held_out)
-        if not self.queries or not self.held_out:
-            raise DataError("visitors need at least one query to ask and one to measure on")
-        self._grades: dict[tuple[str, str], int] = {}
+        self.user = navigational()
+        drawn = plausible_queries(engine, VISITED + HELD_OUT)
+        self.queries, self.held_out = drawn[:VISITED], drawn[VISITED:]
+        self._grade = cache(self._look_up_grade)
 
     def __repr__(self) -> str:
         return f"Visitors({self.taste.name!r}, seed={self.seed}, {len(self.queries)} queries)"
@@ -157,20 +142,15 @@ class Visitors:
         return self._split(self.held_out)
 
     def _split(self, queries: Sequence[str]) -> Split:
-        found = [candidates for candidates in map(self.engine.search, queries) if len(candidates) > 0]
-        if not found:
-            raise DataError("no document answers any of these queries")
+        found = list(map(self.engine.search, queries))
         return Split.of(
             features=np.concatenate([candidates.features for candidates in found]),
             grades=[g for candidates in found for g in self.grades(candidates.query, candidates.ids)],
             queries=np.repeat(np.arange(len(found)), [len(candidates) for candidates in found]),
         )
 
-    def _grade(self, query: str, id: str) -> int:
-        key = (query, id)
-        if key not in self._grades:
-            document = self.engine.document(id)
-            if document is None:
-                raise DataError(f"the page shows {id!r}, which this library does not have")
-            self._grades[key] = self.taste.grade(query, document)
-        return self._grades[key]
+    def _look_up_grade(self, query: str, id: str) -> int:
+        document = self.engine.document(id)
+        if document is None:
+            raise DataError(f"the page shows {id!r}, which this library does not have")
+        return self.taste.grade(query, document)

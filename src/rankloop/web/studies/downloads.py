@@ -1,41 +1,24 @@
 """What a study's page offers to other tools: the files as they lie there, and results and tables as CSV."""
 
-import json
 import re
 from pathlib import Path
 
-import msgspec
-
 from rankloop.studies.page import policy_for
-from rankloop.studies.records import Record, Results
+from rankloop.studies.records import CURVE, Results, curve_rows, summary_rows
 from rankloop.studies.tables import Table
 from rankloop.web.spreadsheets import csv_text
-
-_LISTS = ("offline_at", "offline_curve", "online_curve", "weights")
-_DOCUMENTS = ("settings", "manifest")
-_PLACE = ("key", "grid", "collection", "user", "label", "learner", "fold", "seed")
 
 
 def results_csv(results: Results) -> str:
     """One row per run. Curves and weights, which are lists, are in curves.csv and in the Parquet files."""
-    columns = [name for name in Record.__struct_fields__ if name not in _LISTS]
-    rows = []
-    for record in results.records:
-        values = msgspec.to_builtins(record)
-        rows.append([json.dumps(values[name]) if name in _DOCUMENTS else values[name] for name in columns])
-    return csv_text(columns, rows)
+    rows = summary_rows(results)
+    columns = [name for name, value in rows[0].items() if not isinstance(value, list)]
+    return csv_text(columns, ([row[name] for name in columns] for row in rows))
 
 
 def curves_csv(results: Results) -> str:
     """One row per run and evaluation point."""
-    rows = (
-        [*(getattr(record, name) for name in _PLACE), at, offline, online]
-        for record in results.records
-        for at, offline, online in zip(
-            record.offline_at, record.offline_curve, [None, *record.online_curve], strict=False
-        )
-    )
-    return csv_text([*_PLACE, "impression", "offline_ndcg", "online_ndcg"], rows)
+    return csv_text(CURVE, ([*row.values()] for row in curve_rows(results)))
 
 
 def table_csv(table: Table) -> str:

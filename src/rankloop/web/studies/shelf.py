@@ -6,7 +6,7 @@ Nothing is written: the folder may be somebody else's, and a study may be runnin
 import os
 import threading
 import time
-from collections import OrderedDict
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -78,7 +78,7 @@ class Shelf:
         # Drawing and reading take one at a time: matplotlib's style is global, and the cores have other work.
         self._lock = threading.RLock()
         self._standings: dict[str, tuple[Mark, Standing]] = {}
-        self._opened: OrderedDict[str, tuple[Mark, Opened]] = OrderedDict()
+        self._opened = lru_cache(maxsize=KEPT)(self._open)
 
     def standings(self) -> list[Standing]:
         """Every study that is there now, the one that changed last first."""
@@ -96,16 +96,26 @@ class Shelf:
         """A study's report as of now; None if there is none at that address."""
         with self._lock:
             folder = find_studies(self.root).get(address)
-            if folder is None:
-                return None
-            mark = _mark(folder)
-            known = self._opened.get(address)
-            if known is None or known[0] != mark:
-                self._opened[address] = mark, _open(folder, self._standing(address, folder))
-            self._opened.move_to_end(address)
-            while len(self._opened) > KEPT:
-                self._opened.popitem(last=False)
-            return self._opened[address][1]
+            return None if folder is None else self._opened(address, folder, _mark(folder))
+
+    def _open(self, address: str, folder: Path, mark: Mark) -> Opened:
+        """A report as of its files' mark: with another one it is another report."""
+        standing = self._standing(address, folder)
+        if standing.trouble:
+            return Opened(standing, folder, [], {}, None)
+        if not (folder / "study.toml").is_file():
+            blocks = read_markdown((folder / "report.md").read_text(encoding="utf-8"))
+            return Opened(standing, folder, blocks, pictures.kept(folder, blocks), None)
+        try:
+            results = read_finished(folder, read_study(folder))
+            drawn = figures.figures_for(results)
+            written = folder / "results.parquet" if is_summarised(folder) else None
+            # The study's own file takes the place of the same as JSON.
+            settings = Folded("The study as TOML", (folder / "study.toml").read_text(encoding="utf-8"))
+            blocks = [settings if isinstance(one, Folded) else one for one in report.blocks_for(results, drawn)]
+            return Opened(standing, folder, blocks, pictures.drawn(folder, drawn, written), results)
+        except (RankloopError, OSError, UnicodeDecodeError) as error:
+            return Opened(standing._replace(trouble=str(error), state="unreadable"), folder, [], {}, None)
 
     def _standing(self, address: str, folder: Path) -> Standing:
         mark = _mark(folder)
@@ -168,27 +178,6 @@ def _stand_of_report(folder: Path, empty: Standing) -> Standing:
     runs = next((value.removesuffix(" finished") for name, value in facts if name == "runs"), "–")
     collections = ", ".join(value.split(":")[0].split(" (")[0] for name, value in facts if name == "collection")
     return empty._replace(title=title, question=question, state="report only", runs=runs, collections=collections)
-
-
-def _open(folder: Path, standing: Standing) -> Opened:
-    if standing.trouble:
-        return Opened(standing, folder, [], {}, None)
-    if not (folder / "study.toml").is_file():
-        blocks = read_markdown((folder / "report.md").read_text(encoding="utf-8"))
-        return Opened(standing, folder, blocks, pictures.kept(folder, blocks), None)
-    try:
-        study = read_study(folder)
-        results = read_finished(folder, study)
-        drawn = figures.figures_for(results)
-        blocks = report.blocks_for(results, drawn)
-        written = folder / "results.parquet" if is_summarised(folder) else None
-        shown = pictures.drawn(folder, drawn, written)
-        # The study's own file takes the place of the same as JSON.
-        settings = Folded("The study as TOML", (folder / "study.toml").read_text(encoding="utf-8"))
-        blocks = [settings if isinstance(block, Folded) else block for block in blocks]
-        return Opened(standing, folder, blocks, shown, results)
-    except (RankloopError, OSError, UnicodeDecodeError) as error:
-        return Opened(standing._replace(trouble=str(error), state="unreadable"), folder, [], {}, None)
 
 
 def _printable(text: str) -> str:
