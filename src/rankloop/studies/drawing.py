@@ -21,16 +21,9 @@ from rankloop.studies.records import Record
 from rankloop.studies.statistics import interval
 
 # Okabe and Ito's palette; ROLTR, the subject, gets the strongest colour.
-COLOURS = {
-    "ROLTR": "#D55E00",
-    "PDGD": "#0072B2",
-    "COLTR": "#009E73",
-    "PMGD": "#CC79A7",
-    "DBGD": "#E69F00",
-    "MDPRank": "#555555",
-}
 _CYCLE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000")
-_USERS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
+_METHODS = {"ROLTR": 0, "PDGD": 1, "COLTR": 2, "PMGD": 3, "DBGD": 4, "MDPRank": 6}
+_USERS = (_CYCLE[1], _CYCLE[4], _CYCLE[2], _CYCLE[3])
 _LOG_FROM = 20  # from this ratio on, small bars would vanish beside large ones
 _LONGEST = 26  # characters of a name beside a line
 
@@ -254,9 +247,8 @@ def _lines(coverage: Coverage, grid: str) -> dict[str, _Line]:
 
 def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, str]:
     if methods:
-        return COLOURS.get(settings["learner"], _CYCLE[index % len(_CYCLE)]), (
-            "--" if settings["learner"] == "MDPRank" else "-"
-        )
+        colour = _CYCLE[_METHODS.get(settings["learner"], index % len(_CYCLE))]
+        return colour, "--" if settings["learner"] == "MDPRank" else "-"
     reward = str(settings.get("reward", ""))
     signs = {"+": _CYCLE[1], "-": _CYCLE[2], "+-": _CYCLE[0]}
     for kind, dash in (("naive", "--"), ("ips", "-")):

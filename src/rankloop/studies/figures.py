@@ -60,10 +60,8 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     title = coverage.grid(grid).title or grid
     made = []
     if any(len(record.offline_at) > 1 for record in records):
-        caption = _caption(coverage, grid)
-        made.append(
-            Figure(f"{slug}-curves", grid, f"{title}: learning curves", caption, lambda: draw_curves(coverage, grid))
-        )
+        name, caption = f"{title}: learning curves", _caption(coverage, grid)
+        made.append(Figure(f"{slug}-curves", grid, name, caption, lambda: draw_curves(coverage, grid)))
     last = max(record.impressions for record in records)
     early = [at for at in records[0].offline_at if at <= EARLY]
     if coverage.compares_methods(grid) and last >= 2 * EARLY and len(early) > 2:

@@ -10,7 +10,7 @@ A record appears by renaming a finished file, so whatever kills a process costs 
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -96,10 +96,7 @@ class Results:
 
     def select(self, **place: Any) -> list[Record]:
         """The records with these values (`grid=`, `collection=`, `user=`, `label=`, `learner=`, …), by seed."""
-        chosen = [
-            record for record in self.records if all(getattr(record, name) == value for name, value in place.items())
-        ]
-        return sorted(chosen, key=lambda record: record.seed)
+        return sorted(self._at(place), key=lambda record: record.seed)
 
     def values(self, name: str, **place: Any) -> list[Any]:
         """One field of the selected records, by seed."""
@@ -107,13 +104,10 @@ class Results:
 
     def axis(self, name: str, **place: Any) -> list[Any]:
         """The different values of a field among the selected records, in the order of the study."""
-        return list(
-            dict.fromkeys(
-                getattr(record, name)
-                for record in self.records
-                if all(getattr(record, other) == value for other, value in place.items())
-            )
-        )
+        return list(dict.fromkeys(getattr(record, name) for record in self._at(place)))
+
+    def _at(self, place: dict[str, Any]) -> Iterator[Record]:
+        return (one for one in self.records if all(getattr(one, name) == value for name, value in place.items()))
 
 
 def key_of(cell: Cell, content_hash: str) -> str:

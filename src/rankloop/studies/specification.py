@@ -46,6 +46,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The label, or what names the data."""
         return self.label or Path(self.data).name
 
+    def fold_of(self, repeat: int) -> int | None:
+        """The fold that a repeat runs on."""
+        return self.folds[repeat % len(self.folds)] if self.folds else None
+
     @property
     def is_published(self) -> bool:
         """Whether this is the real collection whose numbers were published."""
@@ -221,7 +225,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
                     yield Cell(
                         grid=grid.name,
                         source=source,
-                        fold=source.folds[repeat % len(source.folds)] if source.folds else None,
+                        fold=source.fold_of(repeat),
                         user=_user(user, where),
                         label=label,
                         learner=learner,

@@ -35,14 +35,6 @@ class Relation(NamedTuple):
 _T_TEST = "two-tailed t-test"
 
 
-def _above(d: Difference, margin: float) -> Judgement:
-    return Judgement(d.estimate > 0, d.p(), d.estimate < 0, d.p())
-
-
-def _below(d: Difference, margin: float) -> Judgement:
-    return Judgement(d.estimate < 0, d.p(), d.estimate > 0, d.p())
-
-
 def _clearly_below(d: Difference, margin: float) -> Judgement:
     p = d.p(-margin)
     return Judgement(d.estimate < -margin, p, d.estimate > -margin, p)
@@ -61,8 +53,8 @@ def _differs(d: Difference, margin: float) -> Judgement:
     return Judgement(alike.contradicts, alike.p_against, alike.supports, alike.p_for)
 
 
-ABOVE = Relation(_above, _T_TEST, _T_TEST)
-BELOW = Relation(_below, _T_TEST, _T_TEST)
+ABOVE = Relation(lambda d, _: Judgement(d.estimate > 0, d.p(), d.estimate < 0, d.p()), _T_TEST, _T_TEST)
+BELOW = Relation(lambda d, _: _clearly_below(d, 0.0), _T_TEST, _T_TEST)
 _SHORTFALL = f"{_T_TEST} against a shortfall of {{margin}}"
 CLEARLY_BELOW = Relation(_clearly_below, _SHORTFALL, _SHORTFALL)
 NO_WORSE = Relation(

@@ -217,8 +217,7 @@ def opened(data: Collection | Source, repeat: int) -> Collection:
     """The collection that a repeat runs on: repeats are spread over the folds, as in a study."""
     if isinstance(data, Collection):
         return data
-    fold = data.folds[repeat % len(data.folds)] if data.folds else None
-    return load(data.data, fold=fold, scale=data.scale)
+    return load(data.data, fold=data.fold_of(repeat), scale=data.scale)
 
 
 def _different(data: Collection | Source, repeats: int) -> int:

@@ -64,14 +64,8 @@ class Plot(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """As charts.js draws it."""
-        series = []
-        for line in self.series:
-            drawn = {"label": line.label, "values": line.values, "line": line.line, "dash": line.dash}
-            series.append(drawn | ({"low": line.low, "high": line.high} if line.low else {}))
-        return {
-            "x": self.x, "time": self.time, "x_label": self.x_label, "y_label": self.y_label, "unit": self.unit,
-            "y_range": self.y_range, "points": self.points, "whole": not self.time, "join": True, "series": series,
-        }  # fmt: skip
+        series = [{name: value for name, value in line._asdict().items() if value is not None} for line in self.series]
+        return self._asdict() | {"series": series, "whole": not self.time, "join": True}
 
     def table(self) -> str:
         """As CSV, with a heading that says what each column is."""
@@ -129,9 +123,7 @@ def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimat
     series = []
     for group, label, line in GROUPS:
         if any(group in groups for groups in times.values()):
-            estimates = [
-                estimate(groups.get(group, {})) if group in groups else Estimate(None) for groups in times.values()
-            ]
+            estimates = [estimate(at[group]) if group in at else Estimate(None) for at in times.values()]
             series.append(_line(label, estimates, line))
     name = next(names[source.reading.step] for names in STEPS.values() if source.reading.step in names)
     label = f"time, in steps of {name}"

@@ -42,13 +42,5 @@ def when(milliseconds: int) -> Markup:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "count": count,
-    "number": number,
-    "signed": signed,
-    "estimate": estimate,
-    "gain": gain,
-    "percent": percent,
-    "milliseconds": milliseconds,
-    "duration": duration,
-    "when": when,
+    shown.__name__: shown for shown in (count, number, signed, estimate, gain, percent, milliseconds, duration, when)
 }

@@ -33,7 +33,6 @@ DAY = 1440
 class Reading(NamedTuple):
     """What the store said about a model."""
 
-    at: int
     step: int
     """Minutes that each of `times` stands for."""
     times: Times
@@ -55,7 +54,7 @@ class Reading(NamedTuple):
     """Why this is not from now."""
 
 
-EMPTY = Reading(0, 1, {}, {}, {}, 0, [], [], [], None, None)
+EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], None, None)
 
 
 class Readings:
@@ -116,7 +115,6 @@ class Readings:
         snapshots = store.snapshots(model.id)
         waiting = store.events(model.view().offset, 1, kinds=FOLDED, model=model.id)
         return Reading(
-            at=now(),
             step=step,
             times=by_time(tallies, step),
             groups=by_group(tallies),

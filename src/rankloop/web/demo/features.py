@@ -39,13 +39,7 @@ FEATURES: dict[str, str] = {
     "special": "1 for names such as __init__",
     "builtin": "1 if it can be used without an import",
 }
-"""The features in order, each with its rule."""
-
-_HALF_SCORE = 10.0
-_HALF_FIELD = 5.0
-_DEEPEST = 3
-_LONGEST_NAME = 20
-_HALF_DOC = 400.0
+"""The features in order, each with its rule, which the functions below follow."""
 
 
 def feature_matrix(
@@ -72,7 +66,7 @@ def coverage(text: str, terms: Collection[str]) -> float:
 
 def _scores(scores: Sequence[float]) -> list[float]:
     total, *fields = (max(score, 0.0) for score in scores)
-    return [total / (total + _HALF_SCORE), *(field / (field + _HALF_FIELD) for field in fields)]
+    return [total / (total + 10.0), *(field / (field + 5.0) for field in fields)]
 
 
 def _matches(document: Document, typed: str, terms: Collection[str]) -> list[float]:
@@ -89,9 +83,9 @@ def _matches(document: Document, typed: str, terms: Collection[str]) -> list[flo
 def _traits(document: Document) -> list[float]:
     return [
         *(float(document.kind == kind) for kind in ("module", "class", "function", "method", "property")),
-        min(document.depth, _DEEPEST) / _DEEPEST,
-        min(len(document.name), _LONGEST_NAME) / _LONGEST_NAME,
-        len(document.text) / (len(document.text) + _HALF_DOC),
+        min(document.depth, 3) / 3,
+        min(len(document.name), 20) / 20,
+        len(document.text) / (len(document.text) + 400.0),
         float(bool(document.text)),
         float(">>>" in document.text),
         float(is_special(document.name)),

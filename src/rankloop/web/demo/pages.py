@@ -8,11 +8,11 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -39,6 +39,7 @@ _REMEMBERED = 500  # pages that can still be clicked
 _WHO = "rankloop_demo"
 
 Handler = Callable[..., Awaitable[Response]]
+Change = Callable[[dict[str, str]], Awaitable[None]]
 
 
 class Demo:
@@ -65,11 +66,15 @@ class Demo:
         for path, show in (("", self._search), ("/crowd", self._status), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
-        for name, act in (
-            ("click", self._click), ("visitors", self._send), ("stop", self._stop), ("taste", self._switch),
-            ("reset", self._reset),
-        ):  # fmt: skip
+        for name, act in (("click", self._click), ("reset", self._reset)):
             site.post(f"{ADDRESS}/{name}", self._answering(act))
+        changes: dict[str, Change] = {
+            "visitors": lambda _: self._crowd.send(VISITORS),
+            "stop": lambda _: self._crowd.stop(),
+            "taste": lambda fields: self._crowd.switch(fields.get("taste", "")),
+        }
+        for name, change in changes.items():
+            site.post(f"{ADDRESS}/{name}", self._answering(partial(self._change, change)))
 
     def _answering(self, handler: Handler) -> Handler:
         """A handler for a demo that has begun, whose errors are sentences."""
@@ -153,17 +158,12 @@ class Demo:
     async def _curve(self, request: Request) -> Response:
         return JSONResponse(self._crowd.chart(), headers={"cache-control": "no-store"})
 
-    async def _send(self, request: Request, fields: dict[str, str]) -> Response:
-        await self._crowd.send(VISITORS)
-        return await self._afterwards(request)
-
-    async def _stop(self, request: Request, fields: dict[str, str]) -> Response:
-        await self._crowd.stop()
-        return await self._afterwards(request)
-
-    async def _switch(self, request: Request, fields: dict[str, str]) -> Response:
-        await self._crowd.switch(fields.get("taste", ""))
-        return await self._afterwards(request)
+    async def _change(self, change: Change, request: Request, fields: dict[str, str]) -> Response:
+        """Change the crowd; then the part of the page that changed, or the whole page for a browser without scripts."""
+        await change(fields)
+        if "hx-request" in request.headers:
+            return await self._status(request)
+        return RedirectResponse(ADDRESS, 303)
 
     async def _reset(self, request: Request, fields: dict[str, str]) -> Response:
         try:
@@ -173,12 +173,6 @@ class Demo:
         await self._crowd.begin(rules)
         self._lesson = None
         self._shown.clear()
-        return RedirectResponse(ADDRESS, 303)
-
-    async def _afterwards(self, request: Request) -> Response:
-        """The part of the page that changed, or the whole page where a browser runs no scripts."""
-        if "hx-request" in request.headers:
-            return await self._status(request)
         return RedirectResponse(ADDRESS, 303)
 
     def _page(self, request: Request, template: str, *, belief: Any, **values: Any) -> Response:
@@ -213,8 +207,3 @@ def pieces(snippet: Snippet) -> list[tuple[str, bool]]:
         parts += [(snippet.text[end:start], False), (snippet.text[start:stop], True)]
         end = stop
     return [(text, marked) for text, marked in [*parts, (snippet.text[end:], False)] if text]
-
-
-def add_demo(pages: Starlette, engine: Engine, url: str, seed: int) -> Demo:
-    """Show the demo on an application that listens at `url`."""
-    return Demo(Site(pages), engine, url, seed)

@@ -1,7 +1,6 @@
 """A real service on a log of its own, with the demo's pages beside it."""
 
 import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -14,10 +13,11 @@ import httpx
 
 from rankloop.errors import SettingsError
 from rankloop.live.http.app import Application
-from rankloop.live.serving import serve
+from rankloop.live.serving import listen, serve
 from rankloop.web.dashboard import add_dashboard
 from rankloop.web.demo.engine import Engine
-from rankloop.web.demo.pages import ADDRESS, add_demo
+from rankloop.web.demo.pages import ADDRESS, Demo
+from rankloop.web.site import Site
 
 HOST = "127.0.0.1"
 PATIENCE = 120.0
@@ -43,7 +43,7 @@ def run_demo(
         if not application.keys.open:
             raise SettingsError(f"demo: the log at {store} has API keys, so it is a real service; choose another")
         add_dashboard(application)
-        add_demo(application.pages, engine, url, seed)
+        Demo(Site(application.pages), engine, url, seed)
         threading.Thread(target=lambda: ready(url + ADDRESS, _answers(url + ADDRESS)), daemon=True).start()
 
     # However it is told to end, it ends in order, and its log goes with it.
@@ -76,13 +76,5 @@ def _answers(address: str) -> bool:
 
 def free_port(port: int) -> int:
     """The port, if nobody listens there; 0 stands for any that is free."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise SettingsError(
-                f"demo: port {port} on {HOST} is unavailable ({error.strerror}); choose another with --port, "
-                f"or --port 0 for any that is free"
-            ) from None
+    with listen(HOST, port) as probe:
         return int(probe.getsockname()[1])

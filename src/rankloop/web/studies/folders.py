@@ -6,6 +6,7 @@ An address is looked up among the studies that were found, and never made into a
 import hashlib
 import os
 import re
+from itertools import islice
 from pathlib import Path
 
 from rankloop.errors import DataError
@@ -34,20 +35,21 @@ def require_folder(root: Path) -> Path:
 
 
 def find_studies(root: Path) -> dict[str, Path]:
-    """Every study in a folder and below it, by its address, in the order of their paths."""
+    """Every study in a folder and below it, by its address, in the order of their paths.
+
+    Links are not followed, hidden folders not shown.
+    """
     if holds_study(root):
         return {address_of(root.resolve().name or "study"): root}
-    studies: dict[str, Path] = {}
-    waiting, looked = [(root, 0)], 0
-    while waiting and looked < MOST:
-        folder, depth = waiting.pop()
-        looked += 1
-        for below in reversed(_folders(folder)):
-            if holds_study(below):
-                studies[address_of(below.relative_to(root).as_posix())] = below
-            elif depth + 1 < DEPTH:
-                waiting.append((below, depth + 1))
-    return dict(sorted(studies.items(), key=lambda entry: entry[1]))
+    studies: list[Path] = []
+    for place, names, _ in islice(os.walk(root), MOST):
+        inside = [Path(place, name) for name in sorted(names) if not name.startswith(".")]
+        below = [folder for folder in inside if not folder.is_symlink()]
+        found = [folder for folder in below if holds_study(folder)]
+        studies += found
+        is_deep = len(Path(place).relative_to(root).parts) + 1 >= DEPTH
+        names[:] = [] if is_deep else [folder.name for folder in below if folder not in found]
+    return {address_of(folder.relative_to(root).as_posix()): folder for folder in sorted(studies)}
 
 
 def address_of(place: str) -> str:
@@ -81,13 +83,3 @@ def file_of(folder: Path, name: str) -> Path | None:
     if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
         return None
     return path
-
-
-def _folders(folder: Path) -> list[Path]:
-    """The folders in a folder, by name; links are not followed, hidden ones not shown."""
-    try:
-        with os.scandir(folder) as entries:
-            names = [one.name for one in entries if one.is_dir(follow_symlinks=False) and not one.name.startswith(".")]
-    except OSError:
-        return []
-    return [folder / name for name in sorted(names)]
