@@ -19,14 +19,14 @@ import msgspec
 from rankloop.data import Collection, load
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
-from rankloop.files import locked, written_whole
+from rankloop.files import locked, write_text
 from rankloop.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
 from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
-from rankloop.studies.specification import Cell, Source, Study
+from rankloop.studies.specification import Cell, Source, Study, to_toml
 
-_MSLR = 125 * 136
+_MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
 
 
@@ -79,16 +79,16 @@ class Outcome(NamedTuple):
 def make_plan(study: Study, cells: list[Cell], folder: Path) -> Plan:
     """Open (or import, or make) the collections, and find out which runs are missing."""
     _require_own(folder, study)
-    facts: dict[tuple[bytes, int | None], Facts] = {}
+    opened: dict[tuple[bytes, int | None], Collection] = {}
     keyed, costs = [], {}
     for cell in cells:
         place = (msgspec.json.encode(cell.source), cell.fold)
-        if place not in facts:
-            facts[place] = Facts.of(open_source(cell.source, cell.fold))
-        cell = cell.on(facts[place].grades)
-        key = key_of(cell, facts[place].content_hash)
+        if place not in opened:
+            opened[place] = open_source(cell.source, cell.fold)
+        cell = cell.on(opened[place].grades)
+        key = key_of(cell, opened[place].content_hash)
         keyed.append((cell, key))
-        costs[key] = _seconds(cell, facts[place])
+        costs[key] = _seconds(cell, opened[place])
     return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs))
 
 
@@ -108,8 +108,7 @@ def claimed(plan: Plan) -> Iterator[Plan]:
                 f"{holder or 'another process'} is working in {plan.folder}; wait for it, or choose another folder "
                 f"with --out"
             )
-        with written_whole(plan.folder / "study.toml") as partial:
-            partial.write_bytes(msgspec.toml.encode(_plain(msgspec.to_builtins(plan.study))))
+        write_text(plan.folder / "study.toml", [to_toml(plan.study)])
         yield plan._replace(missing=_missing(plan.folder, plan.cells, plan.costs))
 
 
@@ -209,32 +208,9 @@ def _require_own(folder: Path, study: Study) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
-    """TOML has no null: what is not set is left out."""
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items() if entry is not None}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    return value
-
-
-class Facts(NamedTuple):
-    """What a plan needs to know of a collection."""
-
-    content_hash: str
-    grades: int
-    query_size: float
-    test_size: int
-
-    @classmethod
-    def of(cls, data: Collection) -> "Facts":
-        """The facts, with the mean query in units of MSLR's."""
-        query_size = data.train.features.size / data.train.queries / _MSLR
-        return cls(data.content_hash, data.grades, query_size, data.test.features.size)
-
-
-def _seconds(cell: Cell, facts: Facts) -> float:
+def _seconds(cell: Cell, data: Collection) -> float:
     fixed, variable = map(float, cell.learner.cost)
+    query_size = data.train.features.size / data.train.queries / _MSLR
     points = cell.impressions / cell.evaluate_every if cell.evaluate_every else 0
-    learning = cell.impressions * (fixed + variable * facts.query_size) * 1e-6
-    return learning + points * facts.test_size / _EVALUATED_PER_SECOND
+    learning = cell.impressions * (fixed + variable * query_size) * 1e-6
+    return learning + points * data.test.features.size / _EVALUATED_PER_SECOND

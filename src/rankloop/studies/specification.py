@@ -182,6 +182,18 @@ def parse(text: str, where: str) -> Study:
     return study
 
 
+def to_toml(study: Study) -> str:
+    """A study as the text of a study file."""
+    return msgspec.toml.encode(_without_null(msgspec.to_builtins(study))).decode()
+
+
+def _without_null(value: Any) -> Any:
+    """TOML has no null: what is not set is left out."""
+    if isinstance(value, dict):
+        return {name: _without_null(entry) for name, entry in value.items() if entry is not None}
+    return [_without_null(entry) for entry in value] if isinstance(value, (list, tuple)) else value
+
+
 def _with_defaults(grid: Grid, study: Study) -> Grid:
     """An included grid carries its own study's defaults along."""
     inherited = {

@@ -1,8 +1,8 @@
 """What the paper says, as data: each sentence is a list of comparisons, all of which must hold."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from rankloop.studies.claims.evidence import (
@@ -60,8 +60,7 @@ class Sentence(NamedTuple):
         return self.number.rstrip("abcdefghij")
 
 
-def _each(lefts: Iterable[str], relation: Relation, rights: Iterable[str], measure: Measure) -> tuple[Part, ...]:
-    rights = tuple(rights)
+def _each(lefts: Sequence[str], relation: Relation, rights: Sequence[str], measure: Measure) -> tuple[Part, ...]:
     return tuple(Part(Term(left), relation, Term(right), measure) for left in lefts for right in rights)
 
 
@@ -75,7 +74,7 @@ def _discounts(reward: str, *discounts: str) -> list[str]:
 
 
 def _together(*groups: tuple[Part, ...]) -> tuple[Part, ...]:
-    return tuple(part for group in groups for part in group)
+    return tuple(chain.from_iterable(groups))
 
 
 _DISCOUNT = (

@@ -26,8 +26,7 @@ from rankloop.settings import is_number, require_choice, require_seed, require_w
 from rankloop.simulation import simulate
 from rankloop.studies.specification import Source, source_of
 from rankloop.studies.statistics import Interval, interval
-from rankloop.studies.tuning.space import chosen_of, learners_of, search_space
-from rankloop.studies.tuning.values import described
+from rankloop.studies.tuning.space import chosen_of, described, learners_of, search_space
 from rankloop.users import User
 
 OBJECTIVES = {
@@ -143,7 +142,8 @@ def tune(
     space = search_space(learner, search)
     learners = learners_of(learner, space)
     place = data if isinstance(data, Collection) else source_of(data, "tune")
-    folds = [_measured(opened(place, repeat), objective) for repeat in range(_different(place, repeats))]
+    different = min(repeats, len(place.folds)) if isinstance(place, Source) and place.folds else 1
+    folds = [_measured(opened(place, repeat), objective) for repeat in range(different)]
     somebody = users.by_name(user, folds[0].grades) if isinstance(user, str) else user
     for one in learners:
         # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
@@ -218,10 +218,6 @@ def opened(data: Collection | Source, repeat: int) -> Collection:
     if isinstance(data, Collection):
         return data
     return load(data.data, fold=data.fold_of(repeat), scale=data.scale)
-
-
-def _different(data: Collection | Source, repeats: int) -> int:
-    return min(repeats, len(data.folds)) if isinstance(data, Source) and data.folds else 1
 
 
 def _measured(data: Collection, objective: str) -> Collection:
