@@ -80,7 +80,8 @@ def draw_curves(coverage: Coverage, grid: str, until: int | None = None) -> Draw
             runs = {label: coverage.runs(grid, collection, user, label) for label in shown}
             ends.append([_curve(axis, runs[label], line, until) for label, line in shown.items() if runs[label]])
             _title(axis, f"{user} clicks", collection if len(coverage.collections(grid)) > 1 else "", group)
-            _impressions_axis(axis, [record for some in runs.values() for record in some], until)
+            longest = max((record.impressions for some in runs.values() for record in some), default=1)
+            _impressions_axis(axis, until or longest)
         _frame(panels[0], panels)
         for axis, some in zip(panels, ends, strict=True):
             _label_lines(axis, some)
@@ -283,8 +284,7 @@ def _title(axis: Axes, *parts: str) -> None:
     axis.set_title(", ".join(_short(part) for part in parts if part), fontsize=10, parse_math=False)
 
 
-def _impressions_axis(axis: Axes, runs: Sequence[Record], until: int | None) -> None:
-    last = until or max((record.impressions for record in runs), default=1)
+def _impressions_axis(axis: Axes, last: int) -> None:
     axis.set_xlim(0, last)
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.xaxis.set_major_formatter(

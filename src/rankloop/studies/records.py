@@ -10,6 +10,7 @@ A record appears by renaming a finished file, so whatever kills a process costs 
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
@@ -83,8 +84,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def learning_speed(self) -> float:
-        """The mean of the offline curve: the spec's measure of how fast a method learns."""
-        return float(np.mean(self.offline_curve))
+        """The mean of the offline curve, NaN without one: the spec's measure of how fast a method learns."""
+        return float(np.mean(self.offline_curve)) if self.offline_curve else math.nan
 
 
 class Results:

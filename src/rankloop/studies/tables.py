@@ -230,7 +230,7 @@ def _mean(coverage: Coverage, place: tuple[str, str, str, str], field: str, digi
 
 def _interval(runs: Sequence[Record], field: str, digits: int) -> str:
     """Mean ± interval; a single run has no interval, and no run no mean."""
-    values = [value for value in (_value(record, field) for record in runs) if math.isfinite(value)]
+    values = [value for value in (getattr(record, field) for record in runs) if math.isfinite(value)]
     return mean_text(*interval(values), digits) if values else MISSING
 
 
@@ -238,16 +238,10 @@ def _best(coverage: Coverage, grid: str, collection: str, user: str, field: str)
     """The label with the highest mean among those that learn from clicks, if there is a choice."""
     means = {}
     for label in coverage.labels(grid):
-        values = [_value(record, field) for record in coverage.runs(grid, collection, user, label)]
+        values = [getattr(record, field) for record in coverage.runs(grid, collection, user, label)]
         if learns_from_clicks(coverage.learner(grid, label)) and values and all(map(math.isfinite, values)):
             means[label] = sum(values) / len(values)
     return max(means, key=lambda label: means[label]) if len(means) > 1 else None
-
-
-def _value(record: Record, field: str) -> float:
-    if field == "learning_speed" and not record.offline_curve:
-        return math.nan
-    return float(getattr(record, field))
 
 
 def _published(coverage: Coverage, grid: str, collection: str) -> dict[tuple[str, str], tuple[float, str]]:

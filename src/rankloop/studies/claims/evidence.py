@@ -92,11 +92,6 @@ class Scene(NamedTuple):
     user: str
 
 
-def speed(record: Record) -> float:
-    """The mean offline nDCG over the curve, NaN without one."""
-    return record.learning_speed if record.offline_curve else math.nan
-
-
 def speed_within(impressions: int, record: Record) -> float:
     """The mean offline nDCG over the first impressions of the curve."""
     early = _early(record, impressions)

@@ -11,7 +11,6 @@ from rankloop.studies.claims.evidence import (
     Part,
     Term,
     offline_at,
-    speed,
     speed_within,
 )
 from rankloop.studies.claims.relations import (
@@ -28,7 +27,7 @@ from rankloop.studies.claims.relations import (
 BOTH = ("perfect", "noisy")
 ACROSS = "noisy vs. perfect"
 
-SPEED = Measure("learning speed (mean offline nDCG@10)", speed)
+SPEED = Measure("learning speed (mean offline nDCG@10)", lambda record: record.learning_speed)
 EARLY = Measure("mean offline nDCG@10 over the first 10,000 impressions", partial(speed_within, 10_000), reach=10_000)
 EARLIEST = Measure("mean offline nDCG@10 over the first 3,000 impressions", partial(speed_within, 3_000), reach=3_000)
 END = Measure("offline nDCG@10 at the end", lambda record: record.offline_ndcg)

@@ -78,15 +78,12 @@ class _Dashboard:
     async def _all(self, request: Request) -> Response:
         tallies, trouble = await self._readings.day()
         rows = [self._row(model, tallies.get(model.id, [])) for model in self._service.registry.all()]
-        values = {
-            "states": [health.store_state(trouble), health.learner_state(self._service)],
-            "rows": rows,
-            "title": "Models",
-            "walk": self._walk_through(request),
-        }
-        if "hx-request" in request.headers:
-            return self._page(request, "models-part.html", oob=True, **values)
-        return self._page(request, "models.html", oob=False, **values)
+        states = [health.store_state(trouble), health.learner_state(self._service)]
+        part = "hx-request" in request.headers
+        return self._page(
+            request, "models-part.html" if part else "models.html", oob=part, title="Models", states=states, rows=rows,
+            walk=self._walk_through(request),
+        )  # fmt: skip
 
     def _row(self, model: LiveModel, tallies: list[Any]) -> dict[str, Any]:
         groups = by_group(tallies)

@@ -79,15 +79,9 @@ def _keyed(folder: Path, study: Study) -> list[tuple[Cell, str]]:
     for cell in asked:
         groups[_group(cell)].append(cell)
     chosen = {group: _chosen(some, names, met) for group, some in groups.items()}
-    keyed = []
-    for cell in asked:
-        one = chosen[_group(cell)]
-        if one is not None:
-            graded = cell.on(one.grades)
-            key = key_of(graded, one.content_hash)
-            if key in names:
-                keyed.append((graded, key))
-    return keyed
+    placed = ((cell, one) for cell in asked if (one := chosen[_group(cell)]) is not None)
+    keyed = (_keyed_on(cell, one) for cell, one in placed)
+    return [(cell, key) for cell, key in keyed if key in names]
 
 
 def _group(cell: Cell) -> tuple[bytes, int | None]:
@@ -97,10 +91,12 @@ def _group(cell: Cell) -> tuple[bytes, int | None]:
 
 def _chosen(group: list[Cell], names: set[str], met: Iterable[_Met]) -> _Met | None:
     """The collection under which records of these cells are found."""
-    return next(
-        (one for one in met for cell in group if key_of(cell.on(one.grades), one.content_hash) in names),
-        None,
-    )
+    return next((one for one in met for cell in group if _keyed_on(cell, one)[1] in names), None)
+
+
+def _keyed_on(cell: Cell, one: _Met) -> tuple[Cell, str]:
+    graded = cell.on(one.grades)
+    return graded, key_of(graded, one.content_hash)
 
 
 @lru_cache(maxsize=50_000)

@@ -29,11 +29,9 @@ def kept(folder: Path, blocks: Sequence[Block]) -> dict[str, Drawn]:
 
 def drawn(folder: Path, wanted: Sequence[figures.Figure], written: Path | None) -> dict[str, Drawn]:
     """The pictures of results; a file is taken only if it is newer than the results that were `written`."""
-    return {one.name: _drawn(folder, one, written) for one in wanted}
-
-
-def _drawn(folder: Path, figure: figures.Figure, written: Path | None) -> Drawn:
-    path = file_of(folder, figure.path)
-    if path is not None and written is not None and path.stat().st_mtime_ns >= written.stat().st_mtime_ns:
-        return Drawn(path.read_bytes(), ".svg")
-    return Drawn(figure.svg().encode(), ".svg")
+    images = {}
+    for figure in wanted:
+        path = file_of(folder, figure.path)
+        is_new = path and written and path.stat().st_mtime_ns >= written.stat().st_mtime_ns
+        images[figure.name] = Drawn(path.read_bytes() if path and is_new else figure.svg().encode(), ".svg")
+    return images
