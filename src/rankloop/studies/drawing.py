@@ -164,7 +164,8 @@ def draw_variance(coverage: Coverage, grid: str) -> Drawing:
         for axis, group in zip(panels, groups, strict=True):
             labels = [label for label, line in lines.items() if line.group == group]
             for index, user in enumerate(users):
-                _variances(axis, coverage, (grid, collection, user), labels, (index - (len(users) - 1) / 2), log)
+                runs = [coverage.runs(grid, collection, user, label) for label in labels]
+                _variances(axis, runs, index, len(users), log)
             axis.set_xticks(range(len(labels)), [lines[label].name for label in labels], parse_math=False)
             axis.tick_params(axis="x", length=0, rotation=0 if len(labels) < 7 else 30)
             axis.set_xlim(-0.6, len(labels) - 0.4)
@@ -185,20 +186,17 @@ def draw_variance(coverage: Coverage, grid: str) -> Drawing:
     return drawing
 
 
-def _variances(
-    axis: Axes, coverage: Coverage, place: tuple[str, str, str], labels: Sequence[str], offset: float, log: bool
-) -> None:
+def _variances(axis: Axes, runs: Sequence[Sequence[Record]], index: int, users: int, log: bool) -> None:
     """One user's means with whiskers: bars from 0, or points where a logarithmic scale has no 0 to stand on."""
-    users = coverage.users(place[0])
-    width = 0.8 / len(users)
-    colour = _USERS[users.index(place[2]) % len(_USERS)]
-    for position, label in enumerate(labels):
-        values = [record.gradient_variance for record in coverage.runs(*place, label)]
+    width = 0.8 / users
+    colour = _USERS[index % len(_USERS)]
+    for position, records in enumerate(runs):
+        values = [record.gradient_variance for record in records]
         if not values or not np.isfinite(values).all():
             continue
         mean, half = interval(values)
         whisker = half if np.isfinite(half) else 0.0
-        x = position + offset * width
+        x = position + (index - (users - 1) / 2) * width
         if log:
             axis.errorbar(x, mean, whisker, fmt="o", color=colour, markersize=6, capsize=3, linewidth=1.4)
         else:

@@ -10,13 +10,15 @@ from rankloop.display import count, duration, milliseconds, number, percent, sig
 from rankloop.web.dashboard.intervals import Estimate
 
 
-def estimate(value: Estimate) -> str:
+def estimate(value: Estimate, shown: Callable[[float | None], str] = number) -> str:
     """A value with its interval.
 
     >>> estimate(Estimate(0.5, 0.4, 0.6)), estimate(Estimate(None))
     ('0.500 (0.400 to 0.600)', '–')
     """
-    return _with_interval(value, number)
+    if value.low is None or value.high is None:
+        return shown(value.value)
+    return f"{shown(value.value)} ({shown(value.low)} to {shown(value.high)})"
 
 
 def gain(value: Estimate) -> str:
@@ -25,13 +27,7 @@ def gain(value: Estimate) -> str:
     >>> gain(Estimate(0.5, -0.1, 1.1))
     '+0.500 (−0.100 to +1.100)'
     """
-    return _with_interval(value, signed)
-
-
-def _with_interval(value: Estimate, shown: Callable[[float | None], str]) -> str:
-    if value.low is None or value.high is None:
-        return shown(value.value)
-    return f"{shown(value.value)} ({shown(value.low)} to {shown(value.high)})"
+    return estimate(value, signed)
 
 
 def when(milliseconds: int) -> Markup:

@@ -78,9 +78,6 @@ class Engine:
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._search)
         self.size: int = self._index.execute("SELECT count(*) FROM documents").fetchone()[0]
 
-    def __repr__(self) -> str:
-        return f"Engine({self.size:,} documents)"
-
     def search(self, query: str, limit: int = LIMIT) -> Candidates:
         """The best candidates for a query, at most `limit`; none where no word of it is known.
 

@@ -104,9 +104,6 @@ class Visitors:
         self.queries, self.held_out = drawn[:VISITED], drawn[VISITED:]
         self._grade = cache(self._look_up_grade)
 
-    def __repr__(self) -> str:
-        return f"Visitors({self.taste.name!r}, seed={self.seed}, {len(self.queries)} queries)"
-
     def query(self, visit: int) -> str:
         """What the person of this visit asks."""
         visit = require_whole_number("visitors", "visit", visit)

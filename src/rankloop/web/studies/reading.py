@@ -19,17 +19,14 @@ _WORDY = 40  # characters: a longer text in a cell may wrap
 def read_markdown(text: str) -> list[Block]:
     """The blocks of a report."""
     blocks: list[Block] = []
-    pieces = _Pieces(_pieces(text))
+    pieces = list(_pieces(text))
     while pieces:
         blocks.append(_block(pieces, blocks))
     return blocks
 
 
-class _Pieces(list[str]):
-    """What is still to be read."""
-
-    def next_is(self, pattern: str) -> re.Match[str] | None:
-        return re.fullmatch(pattern, self[0], re.DOTALL) if self else None
+def _next_is(pattern: str, pieces: Sequence[str]) -> re.Match[str] | None:
+    return re.fullmatch(pattern, pieces[0], re.DOTALL) if pieces else None
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -51,7 +48,7 @@ def _pieces(text: str) -> Iterator[str]:
         yield "\n".join(held)
 
 
-def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
+def _block(pieces: list[str], before: Sequence[Block]) -> Block:
     piece = pieces.pop(0)
     if match := re.fullmatch(r"(#{1,2}) (.*)", piece):
         return Heading(len(match[1]), _plain(match[2]))
@@ -59,7 +56,7 @@ def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
         return _picture(_plain(match[1]), match[2], pieces)
     if match := re.fullmatch(r"<details><summary>(.*)</summary>", piece):
         return _folded(html.unescape(match[1]), pieces)
-    if (match := re.fullmatch(r"\*\*(.*)\*\*", piece)) and pieces.next_is(r"\|.*\|"):
+    if (match := re.fullmatch(r"\*\*(.*)\*\*", piece)) and _next_is(r"\|.*\|", pieces):
         return Tabulated(_table(_plain(match[1]), pieces))
     if piece.startswith("```"):
         return Code(_unfenced(piece))
@@ -69,19 +66,17 @@ def _block(pieces: _Pieces, before: Sequence[Block]) -> Block:
     return Paragraph(_plain(piece), "question" if question else "")
 
 
-def _picture(title: str, name: str, pieces: _Pieces) -> Picture:
-    caption = pieces.next_is(r"\*\*.*?\.\*\* (.*)")
+def _picture(title: str, name: str, pieces: list[str]) -> Picture:
+    caption = _next_is(r"\*\*.*?\.\*\* (.*)", pieces)
     if caption:
         pieces.pop(0)
     return Picture(name, title, _plain(caption[1]) if caption else "")
 
 
-def _folded(title: str, pieces: _Pieces) -> Block:
-    inside = _Pieces()
-    while pieces and pieces[0] != "</details>":
-        inside.append(pieces.pop(0))
-    if pieces:
-        pieces.pop(0)
+def _folded(title: str, pieces: list[str]) -> Block:
+    end = pieces.index("</details>") if "</details>" in pieces else len(pieces)
+    inside = pieces[:end]
+    del pieces[: end + 1]
     if inside and inside[0].startswith("```"):
         return Folded(title, _unfenced(inside[0]))
     if len(inside) > 1 and inside[1].startswith("|"):
@@ -99,7 +94,7 @@ def _fact(line: str) -> tuple[str, str]:
     return (_plain(match[1]), _plain(match[2])) if match else ("", _plain(line.removeprefix("- ")))
 
 
-def _table(title: str, pieces: _Pieces) -> Table:
+def _table(title: str, pieces: list[str]) -> Table:
     lines = [_split(line) for line in pieces.pop(0).splitlines()]
     headings, kinds = lines[0], lines[1] if len(lines) > 1 else []
     width = len(headings)
