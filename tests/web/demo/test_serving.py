@@ -14,7 +14,7 @@ def test_a_port_in_use_is_refused_with_the_way_out():
         taken.bind((serving.HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(SettingsError, match=rf"port {port} on 127\.0\.0\.1 is unavailable .*--port 0"):
+        with pytest.raises(SettingsError, match=f"port {port} is in use by another program"):
             serving.free_port(port)
 
 

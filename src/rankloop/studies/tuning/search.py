@@ -26,7 +26,8 @@ from rankloop.settings import is_number, require_choice, require_seed, require_w
 from rankloop.simulation import simulate
 from rankloop.studies.specification import Source, source_of
 from rankloop.studies.statistics import Interval, interval
-from rankloop.studies.tuning.space import chosen_of, described, learners_of, search_space
+from rankloop.studies.tuning.space import chosen_of, learners_of, search_space
+from rankloop.studies.tuning.values import described
 from rankloop.users import User
 
 OBJECTIVES = {

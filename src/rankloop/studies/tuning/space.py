@@ -1,6 +1,5 @@
 """What to try: the values of each searched setting, checked against the learner before anything runs."""
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -74,16 +73,6 @@ def learners_of(learner: Learner, space: dict[str, list[Any]]) -> list[Any]:
 def chosen_of(learner: Learner, space: Mapping[str, Any]) -> dict[str, Any]:
     """The values that a learner has for the searched settings."""
     return {name: _plain(getattr(learner, name)) for name in space}
-
-
-def described(chosen: Mapping[str, Any]) -> str:
-    """Settings in a word.
-
-    >>> described({"reward": "ips+", "discount": 0.5, "baseline": True})
-    'reward=ips+, discount=0.5, baseline=true'
-    """
-    texts = {name: one if isinstance(one, str) else json.dumps(one) for name, one in chosen.items()}
-    return ", ".join(f"{name}={text}" for name, text in texts.items())
 
 
 def _with(learner: Learner, settings: dict[str, Any]) -> Any:

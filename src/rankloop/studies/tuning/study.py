@@ -9,8 +9,9 @@ from rankloop import users
 from rankloop.display import mean_text
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
-from rankloop.studies.specification import Grid, Source, Study, to_toml
+from rankloop.studies.specification import Source
 from rankloop.studies.tuning.search import OBJECTIVES, Candidate, TuningResult, points_every
+from rankloop.studies.tuning.values import toml
 
 
 def as_study(result: TuningResult, *, source: Source | None = None, repeats: int | None = None) -> str:
@@ -28,25 +29,27 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
     user: Any = msgspec.to_builtins(result.user)
     if any(result.user == users.by_name(name, n) for name, by in users.ATTRACTIONS.items() for n in by):
         user = result.user.name
-    comments = [
-        f"Chosen on the validation split of {place.name}: {best.learner.name} with {best}.",
-        f"{OBJECTIVES[result.objective]};",
-        f"mean of {result.repeats} runs of {result.impressions:,} impressions ± 95 % t-interval:",
-        *(f"  {candidate}: {shown(candidate, result.objective)}" for candidate in result.candidates),
+    tried = [f"#   {candidate}: {shown(candidate, result.objective)}" for candidate in result.candidates]
+    lines = [
+        f"# Chosen on the validation split of {place.name}: {best.learner.name} with {best}.",
+        f"# {OBJECTIVES[result.objective]};",
+        f"# mean of {result.repeats} runs of {result.impressions:,} impressions ± 95 % t-interval:",
+        *tried,
+        f"name = {toml(f'tuned-{best.learner.name.lower()}')}",
+        f"title = {toml(f'{best.learner.name} with {best}')}",
+        'question = "What do the settings that were chosen on the validation split give on the test split?"',
+        f"seed = {result.seed + result.repeats}",
+        f"impressions = {result.impressions}",
+        f"repeats = {result.repeats if repeats is None else repeats}",
+        f"evaluate_every = {points_every(result.impressions)}",
+        f"users = {toml([user])}",
+        f"collections = {toml([msgspec.to_builtins(place)])}",
+        "",
+        "[[grids]]",
+        'name = "tuned"',
+        f"learners = {toml([to_settings(best.learner)])}",
     ]
-    study = Study(
-        name=f"tuned-{best.learner.name.lower()}",
-        title=f"{best.learner.name} with {best}",
-        question="What do the settings that were chosen on the validation split give on the test split?",
-        seed=result.seed + result.repeats,
-        impressions=result.impressions,
-        repeats=result.repeats if repeats is None else repeats,
-        evaluate_every=points_every(result.impressions),
-        users=(user,),
-        collections=(msgspec.to_builtins(place),),
-        grids=(Grid(name="tuned", learners=(to_settings(best.learner),)),),
-    )
-    return "".join(f"# {comment}\n" for comment in comments) + to_toml(study)
+    return "\n".join(lines) + "\n"
 
 
 def shown(candidate: Candidate, objective: str) -> str:
