@@ -40,6 +40,7 @@ GIVES_UP = {
     "rankloop.logs.refolding": ("PATIENCE", PATIENCE),
     "rankloop.cli.simulate_traffic": ("TIMEOUT", PATIENCE),
     "rankloop.web.dashboard.reading": ("PATIENCE", PATIENCE),
+    "rankloop.web.demo.pages": ("TIMEOUT", PATIENCE),
     "rankloop.web.demo.serving": ("PATIENCE", PATIENCE),
 }
 """Where the product says how long it waits."""
@@ -89,7 +90,7 @@ def end(process: "subprocess.Popen[Any]") -> int:
 if __name__ == "__main__":
     be_patient(*A_SERVICE, "rankloop.web.dashboard.reading")
     if sys.argv[1:2] == ["demo"]:
-        be_patient("rankloop.web.demo.serving")
+        be_patient("rankloop.web.demo.pages", "rankloop.web.demo.serving")
     from rankloop.cli import main
 
     main()

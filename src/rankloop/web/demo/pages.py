@@ -41,6 +41,9 @@ _WHO = "rankloop_demo"
 Handler = Callable[..., Awaitable[Response]]
 Change = Callable[[dict[str, str]], Awaitable[None]]
 
+TIMEOUT = 10.0
+"""Seconds a search waits for the service: the machine that serves it also plays its visitors."""
+
 
 class Demo:
     """The pages of one demo.
@@ -55,8 +58,7 @@ class Demo:
     def __init__(self, site: Site, engine: Engine, url: str, seed: int) -> None:
         self._site = site
         self._engine = engine
-        # A page of the demo may wait a little: the machine that serves it also plays its visitors.
-        self._comparison = Comparison(AsyncClient(url, timeout=10.0), seed)
+        self._comparison = Comparison(AsyncClient(url, timeout=TIMEOUT), seed)
         self._crowd = Crowd(self._comparison, engine, seed)
         self._beginning = asyncio.Lock()
         self._begun = False
