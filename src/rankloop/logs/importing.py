@@ -53,7 +53,7 @@ def restore(path: str | os.PathLike[str], address: str | Path, progress: Progres
     Impression numbers skip far ahead: whoever still holds an id that was given out after the backup was made must not
     click on somebody else's page.
     """
-    if not _is_sqlite(path):
+    if not begins_with(Path(path), SQLITE):
         return import_log(path, address, skip_numbers=NUMBERS_SKIPPED, progress=progress)
     with opened_copy(path) as copy:
         require_schema(Path(path), copy.format)
@@ -89,9 +89,10 @@ def _empty(address: str | Path) -> Iterator[Store]:
         raise
 
 
-def _is_sqlite(path: str | os.PathLike[str]) -> bool:
+def begins_with(path: Path, mark: bytes) -> bool:
+    """Whether a file is of the kind that begins with these bytes."""
     try:
-        with Path(path).open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
+        with path.open("rb") as file:
+            return file.read(len(mark)) == mark
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from None

@@ -35,6 +35,7 @@ class SQLiteStore(Store):
 
     def __init__(self, path: str | Path, *, background_checkpoints: bool = False) -> None:
         self.path = Path(path)
+        self._wal = self.path.with_name(f"{self.path.name}-wal")
         self._lock = threading.RLock()
         self._local = threading.local()
         self._connections: dict[sqlite3.Connection, threading.Lock] = {}
@@ -42,11 +43,10 @@ class SQLiteStore(Store):
         with translated(self.path):
             self._write = self._connect()
             self._prepare()
-        self._checkpointer = self._checkpoints() if background_checkpoints else None
-
-    def _checkpoints(self) -> Checkpointer:
-        self._write.execute("PRAGMA wal_autocheckpoint = 0")
-        return Checkpointer(self.path.with_name(f"{self.path.name}-wal"), self._connect, self._lock)
+        self._checkpointer: Checkpointer | None = None
+        if background_checkpoints:
+            self._write.execute("PRAGMA wal_autocheckpoint = 0")
+            self._checkpointer = Checkpointer(self._wal, self._connect, self._lock)
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
@@ -163,8 +163,7 @@ class SQLiteStore(Store):
         return Reclaimed(alone, max(0, before - self._bytes()))
 
     def _bytes(self) -> int:
-        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in (self.path, self._wal) if file.exists())
 
     def damage(self) -> list[str]:
         """What SQLite itself finds wrong with its file."""

@@ -20,7 +20,7 @@ from rankloop.live.stores.contract import Snapshot, StoredModel
 from rankloop.live.stores.sql import Reader
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import MAGIC, Progress, silent
-from rankloop.logs.importing import import_log
+from rankloop.logs.importing import begins_with, import_log
 
 RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
 """What puts a state of the live model in the place of its own: it means nothing to another one."""
@@ -29,7 +29,7 @@ RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
 @contextmanager
 def open_log(log: str | os.PathLike[str], progress: Progress = silent) -> Iterator[Reader]:
     """A log to read, as it is at this moment: a store's address, or a file that was exported."""
-    if is_server(str(log)) or not _is_exported(Path(log)):
+    if is_server(str(log)) or not (Path(log).is_file() and begins_with(Path(log), MAGIC)):
         with at_one_moment(str(log)) as store:
             yield store
         return
@@ -115,10 +115,3 @@ def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:
         listed = ", ".join(kept[:20]) + (" …" if len(kept) > 20 else "")
         raise SettingsError(f"replay: there is no snapshot of version {version}; kept are {listed or 'none'}")
     return snapshot
-
-
-def _is_exported(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
