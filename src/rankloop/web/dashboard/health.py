@@ -5,8 +5,8 @@ from typing import NamedTuple
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 
-SLOW = 10.0
-"""Seconds behind the log from which a learner is called late."""
+SLOW = 10_000
+"""Milliseconds behind the log from which a learner is called late."""
 
 
 class State(NamedTuple):
@@ -37,9 +37,9 @@ def learner_state(service: Service, model: LiveModel | None = None, waiting_sinc
         return State("Learner", "bad", "waiting", f"{learner.error}. Ranking continues with the last state.")
     if model is not None and model.id not in learner.folds():
         return State("Learner", "open", "elsewhere", "Another process learns for this model.")
-    behind = lag_seconds(waiting_since)
+    behind = now() - waiting_since if waiting_since is not None else 0
     if behind > SLOW:
-        return State("Learner", "open", "behind", f"It is {behind:,.0f} s behind the log and catching up.")
+        return State("Learner", "open", "behind", f"It is {behind / 1000:,.0f} s behind the log and catching up.")
     return State("Learner", "good", "healthy")
 
 
