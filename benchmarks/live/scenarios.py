@@ -25,7 +25,7 @@ from rankloop.live.log import Close, Show, settle
 from rankloop.live.registry import BLOCK
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import Snapshot
+from rankloop.live.stores.rows import Snapshot
 
 LATENCY = 20.0
 """Milliseconds within which 99 of 100 pages must be answered."""

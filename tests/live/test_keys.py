@@ -15,7 +15,7 @@ from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
 from rankloop.live.keys import Keyring, create_key, digest, revoke_key, rotate_key
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import ApiKey
+from rankloop.live.stores.rows import ApiKey
 
 from .serving import Serving
 

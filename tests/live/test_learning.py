@@ -20,7 +20,7 @@ from rankloop.live.ranking import Ranking
 from rankloop.live.serving import serve
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import Snapshot
+from rankloop.live.stores.rows import Snapshot
 
 from .diary import request
 from .in_process import X, click, rank, running, told, until

@@ -19,7 +19,7 @@ from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
 from rankloop.live.log import BATCH, Click, Close, Control, Fate, Show, Writer, deliver, settle
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import Tally
+from rankloop.live.stores.rows import Tally
 
 MINUTE = 60_000
 

@@ -12,7 +12,7 @@ from rankloop.live.models import create_model, delete_model
 from rankloop.live.registry import LiveModel
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import StoredModel
+from rankloop.live.stores.rows import StoredModel
 
 from .in_process import X, click, rank, running, told, until
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.live.errors import RequestError
-from rankloop.live.stores.contract import Secret
+from rankloop.live.stores.rows import Secret
 from rankloop.live.tokens import FIELDS, MAC_BYTES, SETTLING, Signer, Token
 
 OLD, NEW = Secret(1, b"o" * 32, 0), Secret(2, b"n" * 32, 1_000_000)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankloop.live.events import Clicks, Closing, Event, Impression, Kind, encode
-from rankloop.live.stores.contract import Open
+from rankloop.live.stores.rows import Open
 from rankloop.logs.structure import ModelRow, Structure
 
 from .writing import model_settings

@@ -7,7 +7,7 @@ import pytest
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.contract import Reader
 from rankloop.logs.verifying import verify
 
 from .writing import Log, blob, change, model_settings, only_model, problems

@@ -13,7 +13,7 @@ from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.service import client_hash
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import TABLES, Snapshot
+from rankloop.live.stores.rows import TABLES, Snapshot
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import write_export
 from rankloop.logs.verifying import verify

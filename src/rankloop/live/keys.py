@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
 from rankloop.live.local import is_local, is_own_origin
-from rankloop.live.stores.contract import ApiKey
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.rows import ApiKey
 from rankloop.settings import NAME
 
 SCOPES = ("rank", "click", "admin")

@@ -17,8 +17,8 @@ from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Snapshot, StoredModel
-from rankloop.live.stores.sql import Reader, Store
+from rankloop.live.stores.contract import Reader, Store
+from rankloop.live.stores.rows import Snapshot, StoredModel
 
 log = logging.getLogger("rankloop.learner")
 

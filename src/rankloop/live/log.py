@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop.live.events import Clicks, Closing, Event, Kind, encode
-from rankloop.live.stores.contract import SPANS, Open, Tally
-from rankloop.live.stores.sql import Store, Transaction
+from rankloop.live.stores.contract import Store, Transaction
+from rankloop.live.stores.rows import SPANS, Open, Tally
 
 MINUTE = 60_000
 BATCH = 512

@@ -20,7 +20,7 @@ from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import Report, starting_point
-from rankloop.live.stores.contract import Snapshot
+from rankloop.live.stores.rows import Snapshot
 from rankloop.settings import counted
 
 ACTIONS = {

@@ -7,8 +7,8 @@ from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.fold import View
 from rankloop.live.learning import load, settings_of
 from rankloop.live.ranking import Ranking
-from rankloop.live.stores.contract import StoredModel
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.rows import StoredModel
 
 BLOCK = 10_000
 """Impression numbers are taken from the store in blocks, so that ranking need not ask for each."""

@@ -22,7 +22,7 @@ from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Wri
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
 
 log = logging.getLogger("rankloop.service")

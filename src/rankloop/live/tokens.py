@@ -14,7 +14,7 @@ import struct
 from typing import NamedTuple
 
 from rankloop.live.errors import RequestError
-from rankloop.live.stores.contract import Secret
+from rankloop.live.stores.rows import Secret
 
 FIELDS = struct.Struct("<IIQQ")
 MAC_BYTES = 16

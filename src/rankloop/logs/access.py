@@ -7,7 +7,7 @@ from pathlib import Path
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
 from rankloop.live.stores import Reader, Store, is_server, opened
-from rankloop.live.stores.contract import StoredModel
+from rankloop.live.stores.rows import StoredModel
 
 COMPACTED = "compacted"
 """The fact that holds the offset below which events may be missing, because they were deleted on purpose."""

@@ -22,9 +22,9 @@ import msgspec
 
 from rankloop.errors import DataError
 from rankloop.files import written_whole
-from rankloop.live.stores.contract import Rows
+from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.migrations import newest_version
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.rows import Rows
 
 MAGIC = b"rankloop-log "
 FORMAT = 1

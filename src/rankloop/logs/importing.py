@@ -8,7 +8,7 @@ from pathlib import Path
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
 from rankloop.live.stores import Store, is_server, opened, opened_copy
-from rankloop.live.stores.contract import Rows
+from rankloop.live.stores.rows import Rows
 from rankloop.logs.access import existing
 from rankloop.logs.exported import ORDER, Exported, Progress, frames_of, require_schema, silent, write_export
 

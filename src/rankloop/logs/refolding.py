@@ -16,8 +16,8 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, load, settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
-from rankloop.live.stores.contract import Snapshot, StoredModel
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import COMPACTED, existing, find_model, upkeep_lease
 from rankloop.logs.exported import Progress, silent
 

@@ -12,7 +12,7 @@ import numpy as np
 from rankloop.live.events import PRECISIONS, Clicks, Closing, Event, Impression, Kind, decode
 from rankloop.live.log import merge_clicks
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Open
+from rankloop.live.stores.rows import Open
 
 Waiting = tuple[int, Any]
 """Where an open impression was shown, and what has been clicked so far, float32 per rank."""

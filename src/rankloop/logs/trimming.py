@@ -13,8 +13,8 @@ from rankloop.errors import SettingsError
 from rankloop.live.events import Closing, Kind, decode
 from rankloop.live.service import client_hash
 from rankloop.live.stores import each_event
-from rankloop.live.stores.contract import StoredModel
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.rows import StoredModel
 from rankloop.logs.access import COMPACTED, existing, nobody_learns, upkeep_lease
 from rankloop.logs.exported import Progress, silent
 from rankloop.settings import require_number

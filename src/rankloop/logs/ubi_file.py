@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.contract import Reader
 from rankloop.live.tokens import Signer
 from rankloop.live.ubi import all_events, all_queries
 from rankloop.logs.access import find_model

@@ -16,8 +16,8 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
-from rankloop.live.stores.contract import Open, Snapshot
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.contract import Reader
+from rankloop.live.stores.rows import Open, Snapshot
 from rankloop.logs.access import COMPACTED, existing
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure

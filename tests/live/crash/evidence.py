@@ -12,7 +12,7 @@ from rankloop.live.events import FOLDED, Event, Kind, decode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.stores import opened
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import Signer
 
 from .traffic import MODEL, Visit

@@ -1,7 +1,7 @@
 """Rows of a log's tables, written as a service would."""
 
 from rankloop.live.events import Event, Kind
-from rankloop.live.stores.contract import Open
+from rankloop.live.stores.rows import Open
 
 BODY = bytes(range(256)) * 12  # every byte there is, more than PostgreSQL keeps in a row
 

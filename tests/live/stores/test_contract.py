@@ -8,7 +8,7 @@ from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
 from rankloop.live.stores import open_store, opened_copy
-from rankloop.live.stores.contract import TABLES, ApiKey, Snapshot, Tally
+from rankloop.live.stores.rows import TABLES, ApiKey, Snapshot, Tally
 
 from .rows import BODY, event, new_model, save, waiting, write
 

@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.live.events import Event, Kind
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import Open, Tally
+from rankloop.live.stores.rows import Open, Tally
 
 MANY = 1203  # more than two statements take, and not a whole number of them
 

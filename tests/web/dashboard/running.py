@@ -19,7 +19,7 @@ from rankloop.live.service import Service, now
 from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
 from rankloop.live.start import starting_point
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import Snapshot
+from rankloop.live.stores.rows import Snapshot
 from rankloop.web.dashboard import add_dashboard
 
 MINUTE = 60_000

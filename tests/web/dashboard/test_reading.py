@@ -11,7 +11,7 @@ from tests.patience import PATIENCE
 
 from rankloop.live.service import Service, now
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import SPANS, Tally
+from rankloop.live.stores.rows import SPANS, Tally
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import OVERS
 

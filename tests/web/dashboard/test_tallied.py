@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.learners import PDGD, ROLTR
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Tally
+from rankloop.live.stores.rows import Tally
 from rankloop.rewards import rewards
 from rankloop.web.dashboard.tallied import OVERS, by_group, by_time, over_named, reward, reward_of, step_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Event
-from rankloop.live.stores.sql import Reader, Store
+from rankloop.live.stores.contract import Reader, Store
 from rankloop.live.stores.sqlite import SQLiteStore, opened_copy
 
 __all__ = ["Reader", "Store", "each_event", "is_server", "open_store", "opened", "opened_copy"]

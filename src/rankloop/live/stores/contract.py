@@ -1,117 +1,397 @@
-"""What every store keeps: tables, and the rows in them. What can be done with them is in `rankloop.live.stores.sql`."""
+"""What a store is. The rules of the log are written once, in `rankloop.live.log`; a store only keeps rows.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+Everything that is acknowledged was written in a `transaction`, which holds the log exclusively and is durable when it
+ends. Offsets are given out without gaps, so what is missing was compacted away, with notice, or is a fault.
 
-from rankloop.errors import SettingsError
+What all stores say in the same words is said here: SQL with a `?` for each value, sent through each store's own
+connections. What is abstract is each store's own.
+"""
 
-Rows = Sequence[Sequence[Any]]
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-TABLES = {
-    "facts": "name",
-    "models": "id",
-    "events": "position",
-    "open_impressions": "model, number",
-    "tallies": "model, span, minute, grp, rank",
-    "snapshots": "model, version",
-    "api_keys": "name",
-    "secrets": "id",
-}
-"""What a store is made of, with each table's key. Columns have the same order in every store."""
+from rankloop.live.errors import StoreError
+from rankloop.live.events import Event, Kind
+from rankloop.live.stores.rows import (
+    TABLES,
+    ApiKey,
+    Lease,
+    Open,
+    Reclaimed,
+    Rows,
+    Secret,
+    Snapshot,
+    StoredModel,
+    Tally,
+    key_columns,
+)
 
+T = TypeVar("T")
 
-def key_columns(table: str) -> str:
-    """A table's key, as SQL; refuses what is not a table of the log.
-
-    >>> key_columns("tallies")
-    'model, span, minute, grp, rank'
-    """
-    if table not in TABLES:
-        raise SettingsError(f"there is no table {table!r} in a log; its tables are {', '.join(TABLES)}")
-    return TABLES[table]
-
-
-class StoredModel(NamedTuple):
-    """A model's identity and its settings (JSON)."""
-
-    id: int
-    name: str
-    settings: bytes
-    created: int
-
-
-class Open(NamedTuple):
-    """An impression that waits for clicks: where it was shown, and what has been clicked so far (float32 per rank)."""
-
-    model: int
-    number: int
-    shown: int
-    at: int
-    group: int
-    displacement: float
-    clicks: bytes
+EVENT = "position, model, kind, number, at, client, body"
+OPEN = "model, number, shown, at, grp, displacement, clicks"
+SNAPSHOT = "model, version, position, at"
+NEXT_OFFSET = "SELECT coalesce(max(position), 0) + 1 FROM events"
+ERASED = "(model, number) IN (SELECT model, number FROM erased)"
+DELETED = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
 
 
-SPANS = (1, 60, 1440)
-"""Minutes that a tally adds up over: a minute, an hour and a day, so that a year can be read as quickly as an hour."""
+class Cursor(Protocol):
+    """What a statement gave."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it changed."""
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows."""
 
 
-class Tally(NamedTuple):
-    """What closed impressions add up to: per model, span of time, group and rank; rank 0 is the page as a whole."""
+class Connection(Protocol):
+    """A connection that holds the log."""
 
-    model: int
-    span: int
-    """Its length in minutes, one of `SPANS`."""
-    minute: int
-    """Its first minute since 1970; spans begin at whole hours and days of UTC."""
-    group: int
-    rank: int
-    shown: int
-    clicks: float
-    squares: float
-    displacement: float
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Cursor:
+        """Run one statement."""
 
 
-class Snapshot(NamedTuple):
-    """A model's whole state after the events up to `offset`: one atomic record."""
-
-    model: int
-    version: int
-    offset: int
-    at: int
-    state: bytes
+def export_sql(table: str) -> str:
+    """All rows of a table, in the order of its key."""
+    return f"SELECT * FROM {_exported(table)} ORDER BY {key_columns(table)}"
 
 
-class ApiKey(NamedTuple):
-    """A key as it is kept: never the secret itself, only its hash."""
-
-    name: str
-    digest: bytes
-    scopes: str
-    created: int
-    revoked: int | None
+def _exported(table: str) -> str:
+    # The version of the format belongs to the store that the rows are in, not to the rows.
+    return "facts WHERE name <> 'schema'" if table == "facts" else table
 
 
-class Secret(NamedTuple):
-    """A secret that signs impression ids; the newest signs, older ones still verify."""
+class Reader(ABC):
+    """What can be asked of a log."""
 
-    id: int
-    value: bytes
-    created: int
+    @abstractmethod
+    def _rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """What a question finds."""
+
+    @abstractmethod
+    def export_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table, in the order of its key."""
+
+    def _one(self, kind: Callable[..., T], sql: str, *values: Any) -> T | None:
+        rows = self._rows(sql, values)
+        return kind(*rows[0]) if rows else None
+
+    def _all(self, kind: Callable[..., T], sql: str, *values: Any) -> list[T]:
+        return [kind(*row) for row in self._rows(sql, values)]
+
+    # The log
+
+    def events(
+        self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
+    ) -> list[Event]:
+        """Events beyond an offset, in order; `limit` at most."""
+        where, values = "position > ?", [after]
+        if kinds is not None:
+            if not kinds:
+                return []
+            where += f" AND kind IN ({_listed(kinds)})"
+        if model is not None:
+            where, values = f"{where} AND model = ?", [after, model]
+        sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position LIMIT ?"
+        return self._all(Event, sql, *values, limit)
+
+    def event(self, offset: int) -> Event | None:
+        """The event at an offset, if it is still there."""
+        return self._one(Event, f"SELECT {EVENT} FROM events WHERE position = ?", offset)
+
+    def last_offset(self) -> int:
+        """The newest event's place; 0 in an empty log."""
+        return int(self._rows("SELECT coalesce(max(position), 0) FROM events")[0][0])
+
+    def newest_closings(self, model: int, limit: int) -> list[Event]:
+        """Closings of a model's impressions, the newest first."""
+        where = f"model = ? AND kind = {int(Kind.CLOSED)}"
+        sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
+        return self._all(Event, sql, model, limit)
+
+    def erased_events(self) -> dict[int, int]:
+        """How many events of each model were erased; models without any are left out."""
+        sql = f"SELECT model, count(*) FROM events WHERE kind = {int(Kind.ERASED)} GROUP BY model"
+        return dict(self._rows(sql))
+
+    # Open impressions and tallies
+
+    def open_impression(self, model: int, number: int) -> Open | None:
+        """An impression that still waits for clicks."""
+        return self._one(Open, f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND number = ?", model, number)
+
+    def due(self, model: int, before: int, limit: int) -> list[Open]:
+        """Open impressions shown before a time, oldest first."""
+        sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? AND at < ? ORDER BY at, number LIMIT ?"
+        return self._all(Open, sql, model, before, limit)
+
+    def open_count(self, model: int) -> int:
+        """How many impressions wait for clicks."""
+        return int(self._rows("SELECT count(*) FROM open_impressions WHERE model = ?", [model])[0][0])
+
+    def newest_open(self, model: int, limit: int) -> list[Open]:
+        """Open impressions, the newest first."""
+        sql = f"SELECT {OPEN} FROM open_impressions WHERE model = ? ORDER BY at DESC, number DESC LIMIT ?"
+        return self._all(Open, sql, model, limit)
+
+    def tallies(self, model: int, since_minute: int = 0, *, span: int = 1, rank: int | None = None) -> list[Tally]:
+        """What closed impressions add up to, in spans of so many minutes that begin at `since_minute` or later."""
+        where, values = "model = ? AND span = ? AND minute >= ?", [model, span, since_minute]
+        if rank is not None:
+            where, values = f"{where} AND rank = ?", [*values, rank]
+        sql = f"SELECT * FROM tallies WHERE {where} ORDER BY minute, grp, rank"
+        return self._all(Tally, sql, *values)
+
+    # Models and their states
+
+    def models(self) -> list[StoredModel]:
+        """All models that were not deleted."""
+        sql = "SELECT id, name, settings, created FROM models WHERE deleted IS NULL ORDER BY id"
+        return self._all(StoredModel, sql)
+
+    def newest_snapshot(self, model: int) -> Snapshot | None:
+        """The newest state of a model."""
+        sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? ORDER BY version DESC LIMIT 1"
+        return self._one(Snapshot, sql, model)
+
+    def newest_versions(self) -> dict[int, tuple[int, int]]:
+        """For each model, (version, offset) of its newest snapshot: neither ever goes back."""
+        rows = self._rows("SELECT model, max(version), max(position) FROM snapshots GROUP BY model")
+        return {model: (version, position) for model, version, position in rows}
+
+    def snapshot(self, model: int, version: int) -> Snapshot | None:
+        """One state of a model."""
+        sql = f"SELECT {SNAPSHOT}, state FROM snapshots WHERE model = ? AND version = ?"
+        return self._one(Snapshot, sql, model, version)
+
+    def snapshots(self, model: int) -> list[Snapshot]:
+        """All states that are kept, newest first, without the states themselves."""
+        sql = f"SELECT {SNAPSHOT} FROM snapshots WHERE model = ? ORDER BY version DESC"
+        return [Snapshot(m, version, offset, at, b"") for m, version, offset, at in self._rows(sql, [model])]
+
+    # Keys, secrets, facts
+
+    def api_keys(self) -> list[ApiKey]:
+        """All keys, revoked ones too."""
+        return self._all(ApiKey, "SELECT * FROM api_keys ORDER BY created, name")
+
+    def secrets(self) -> list[Secret]:
+        """Signing secrets, newest first."""
+        return self._all(Secret, "SELECT id, value, created FROM secrets ORDER BY id DESC")
+
+    def fact(self, name: str) -> str | None:
+        """A small thing to remember about the store."""
+        rows = self._rows("SELECT value FROM facts WHERE name = ?", [name])
+        return rows[0][0] if rows else None
+
+    def count_rows(self) -> dict[str, int]:
+        """Rows by table."""
+        return {table: int(self._rows(f"SELECT count(*) FROM {_exported(table)}")[0][0]) for table in TABLES}
 
 
-class Reclaimed(NamedTuple):
-    """Whether a store was rewritten without what had been deleted, and how many bytes the disk got back."""
+class Store(Reader):
+    """Where a log lies. What is changed outside the group commit has a transaction of its own that holds the log."""
 
-    shrunk: bool
-    freed_bytes: int
+    shared: bool
+    """Whether other processes may rank and learn on the same log."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager["Transaction"]:
+        """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
+
+    @abstractmethod
+    def _exclusive(self) -> AbstractContextManager[Connection]:
+        """The same, for plain statements."""
+
+    @abstractmethod
+    def lease(self, name: str) -> Lease | None:
+        """Held by one process at a time and freed when that process dies; None if taken."""
+
+    def _change(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """One statement; how many rows it changed."""
+        with self._exclusive() as connection:
+            return connection.execute(sql, values).rowcount
+
+    def reserve(self, model: int, count: int) -> int:
+        """The first of `count` impression numbers that nobody else gets."""
+        with self._exclusive() as connection:
+            sql = "UPDATE models SET next_number = next_number + ? WHERE id = ? RETURNING next_number"
+            rows = connection.execute(sql, [count, model]).fetchall()
+        if not rows:
+            raise StoreError(f"model {model} is no longer in the store")
+        return int(rows[0][0]) - count
+
+    def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
+        """Thin out history."""
+        if listed := _listed(versions):
+            self._change(f"DELETE FROM snapshots WHERE model = ? AND version IN ({listed})", [model])
+
+    def forget_deleted_models(self) -> int:
+        """Delete the states and tallies of models that were deleted; how many states."""
+        with self._exclusive() as connection:
+            connection.execute(f"DELETE FROM tallies WHERE {DELETED}")
+            return connection.execute(f"DELETE FROM snapshots WHERE {DELETED}").rowcount
+
+    def add_api_key(self, key: ApiKey) -> bool:
+        """Keep a key; False if the name is taken."""
+        return self._change("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", key) == 1
+
+    def replace_api_key(self, key: ApiKey) -> None:
+        """The same name, another secret."""
+        sql = (
+            "INSERT INTO api_keys VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+            "digest = excluded.digest, scopes = excluded.scopes, created = excluded.created, revoked = excluded.revoked"
+        )
+        self._change(sql, key)
+
+    def revoke_api_key(self, name: str, at: int) -> bool:
+        """No longer accept a key; False if there is none of that name."""
+        return self._change("UPDATE api_keys SET revoked = ? WHERE name = ? AND revoked IS NULL", [at, name]) == 1
+
+    def add_secret(self, value: bytes, at: int) -> None:
+        """A new secret that signs from now on."""
+        self._change("INSERT INTO secrets SELECT coalesce(max(id), 0) + 1, ?, ? FROM secrets", [value, at])
+
+    def drop_secrets(self, before: int) -> int:
+        """Forget secrets that were replaced before a time: those with a newer one that is old enough."""
+        return self._change("DELETE FROM secrets WHERE id < (SELECT max(id) FROM secrets WHERE created < ?)", [before])
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Remember it, in the place of what was known before."""
+        sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._change(sql, [name, value])
+
+    def keep_fact(self, name: str, value: str) -> str:
+        """Remember it, unless something is known already; what is known from now on, the same for all who ask."""
+        with self._exclusive() as connection:
+            connection.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT DO NOTHING", [name, value])
+            return str(connection.execute("SELECT value FROM facts WHERE name = ?", [name]).fetchone()[0])
+
+    def erase(self, client: bytes) -> int:
+        """Blank the impressions of one person, with their clicks; how many. Their places in the log stay.
+
+        The empty client is nobody in particular, and cannot be erased.
+        """
+        if not client:
+            return 0
+        with self._exclusive() as connection:
+            connection.execute("CREATE TEMP TABLE erased (model BIGINT, number BIGINT)")
+            theirs = "SELECT DISTINCT model, number FROM events WHERE client = ?"
+            count = connection.execute(f"INSERT INTO erased {theirs}", [client]).rowcount
+            connection.execute(
+                f"UPDATE events SET kind = {Kind.ERASED}, client = ?, body = ? "
+                f"WHERE kind IN ({_listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))}) AND {ERASED}",
+                [b"", b""],
+            )
+            connection.execute(f"DELETE FROM open_impressions WHERE {ERASED}")
+            connection.execute("DROP TABLE erased")
+        return count
+
+    def drop_events(self, before: int) -> int:
+        """Delete events before an offset, but for those of open impressions and the models' own; how many.
+
+        The newest event always stays: its place must not be given again.
+        """
+        return self._change(
+            f"DELETE FROM events WHERE position < ? AND kind <> {Kind.CREATED} "
+            "AND position < (SELECT max(position) FROM events) AND NOT EXISTS (SELECT 1 FROM "
+            "open_impressions o WHERE o.model = events.model AND o.number = events.number)",
+            [before],
+        )
+
+    # Keeping a log
+
+    @abstractmethod
+    def at_one_moment(self) -> AbstractContextManager[Reader]:
+        """The log as it is now, whatever is written meanwhile; nobody waits for the reader. For use in one thread."""
+
+    @abstractmethod
+    def add_rows(self, frames: Iterable[tuple[str, Rows]]) -> None:
+        """Add rows to several tables, all or none."""
+
+    def overwrite_deleted(self) -> None:
+        """From now on, what this store deletes is overwritten rather than left for whoever looks closely at its files.
+
+        A server does that when it vacuums.
+        """
+
+    @abstractmethod
+    def reclaim(self, *, alone: bool) -> Reclaimed:
+        """Let the room of deleted rows be used again; the disk gets it back if whoever asks is alone with the log."""
+
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files, in sentences; a server's are its administrator's."""
+        return []
+
+    def copy_to(self, path: Path) -> bool:
+        """Copy the whole store, as it is at one moment, into a file; False where the files are a server's."""
+        return False
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the store."""
 
 
-class Lease(Protocol):
-    """The right to do something that only one process may do."""
+class Transaction(ABC):
+    """The log, held exclusively. What was written is durable once the transaction has ended without an error."""
 
-    def alive(self) -> bool:
-        """Whether it is still held; it never comes back once it was lost."""
+    def __init__(self, connection: Connection) -> None:
+        self._held = connection
 
-    def release(self) -> None:
-        """Let somebody else have it."""
+    @abstractmethod
+    def next_offset(self) -> int:
+        """The place of the next event."""
+
+    @abstractmethod
+    def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
+        """Those of the impressions (model, number) that still wait for clicks."""
+
+    @abstractmethod
+    def write(
+        self,
+        events: Sequence[Event],
+        opened: Sequence[Open],
+        clicked: Sequence[Open],
+        closed: Sequence[tuple[int, int]],
+        tallies: Sequence[Tally],
+    ) -> None:
+        """Append events, keep the table of open impressions up to date, and add to the tallies."""
+
+    def create_model(self, name: str, settings: bytes, at: int) -> int | None:
+        """A new model's id; None if the name is taken."""
+        sql = (
+            "INSERT INTO models (id, name, settings, created) SELECT coalesce(max(id), 0) + 1, ?, ?, ? FROM models "
+            "WHERE true ON CONFLICT DO NOTHING RETURNING id"
+        )
+        rows = self._held.execute(sql, [name, settings, at]).fetchall()
+        return int(rows[0][0]) if rows else None
+
+    def delete_model(self, model: int, at: int) -> None:
+        """Forget the name; events stay until they are compacted away."""
+        self._held.execute("UPDATE models SET deleted = ? WHERE id = ?", [at, model])
+        self._held.execute("DELETE FROM open_impressions WHERE model = ?", [model])
+
+    def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
+        """Keep it, if the newest snapshot of the model is still the one at offset `expects` (−1: none)."""
+        sql = "SELECT coalesce(max(position), -1) FROM snapshots WHERE model = ?"
+        if self._held.execute(sql, [snapshot.model]).fetchone()[0] != expects:
+            return False
+        sql = (
+            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, version) DO UPDATE SET "
+            "position = excluded.position, at = excluded.at, state = excluded.state"
+        )
+        self._held.execute(sql, snapshot)
+        return True
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(int(number)) for number in numbers)

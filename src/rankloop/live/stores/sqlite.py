@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import quote
 
 from rankloop.live.errors import StoreError
-from rankloop.live.stores.contract import Reclaimed, Rows, key_columns
+from rankloop.live.stores.contract import Reader, Store, export_sql
 from rankloop.live.stores.file_lease import FileLease
 from rankloop.live.stores.migrations import missing_migrations, newest_version
-from rankloop.live.stores.sql import Reader, Store, export_sql
+from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
 from rankloop.live.stores.sqlite_checkpoints import Checkpointer
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 

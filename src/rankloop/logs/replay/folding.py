@@ -16,8 +16,8 @@ from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event, is_server
-from rankloop.live.stores.contract import Snapshot, StoredModel
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.contract import Reader
+from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import MAGIC, Progress, silent
 from rankloop.logs.importing import begins_with, import_log

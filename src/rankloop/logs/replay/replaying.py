@@ -19,8 +19,8 @@ from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
-from rankloop.live.stores.contract import Snapshot, StoredModel
-from rankloop.live.stores.sql import Reader
+from rankloop.live.stores.contract import Reader
+from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import find_model
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, policy_of

@@ -16,7 +16,7 @@ from rankloop.live.fold import summary_of
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 from rankloop.live.start import Report, starting_point
-from rankloop.live.stores.contract import Snapshot, Tally
+from rankloop.live.stores.rows import Snapshot, Tally
 from rankloop.web.dashboard.recent import Shown, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
 

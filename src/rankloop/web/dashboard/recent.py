@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.sql import Store
+from rankloop.live.stores.contract import Store
 
 
 class Document(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloop.live.events import Group
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores.contract import Tally
+from rankloop.live.stores.rows import Tally
 from rankloop.propensities.curves import BELIEF
 from rankloop.rewards import reward_table
 from rankloop.web.dashboard.intervals import Estimate, Sums, around

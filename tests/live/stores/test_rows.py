@@ -7,7 +7,7 @@ import pytest
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
 from rankloop.live.stores import open_store
-from rankloop.live.stores.contract import ApiKey, Snapshot, Tally
+from rankloop.live.stores.rows import ApiKey, Snapshot, Tally
 
 from .rows import BODY, event, new_model, save, waiting, write
 
