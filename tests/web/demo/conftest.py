@@ -54,5 +54,4 @@ def demonstration(tmp_path_factory):
     """One demo for all tests of a worker; they are in one group, and start over before they begin."""
     demo = Demonstration(tmp_path_factory.mktemp("demo"))
     yield demo
-    if demo.process.poll() is None:
-        demo.stop()
+    demo.stop()

@@ -1,4 +1,4 @@
-"""What a browser shows when the demo is told to end. The last file of its group: the others need the demo running."""
+"""What a browser shows when the demo is told to end."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 from tests.patience import BROWSER_PATIENCE
 
+from .conftest import Demonstration
+
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
 
-def test_a_demo_that_ends_in_the_middle_of_a_crowd_ends_and_is_shown_as_stopped(chromium, demonstration):
+def test_a_demo_that_ends_in_the_middle_of_a_crowd_ends_and_is_shown_as_stopped(chromium, tmp_path):
+    demonstration = Demonstration(tmp_path)
     page = chromium.new_page()
     page.set_default_timeout(BROWSER_PATIENCE)
     page.goto(f"{demonstration.url}/demo?q=csv")
