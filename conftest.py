@@ -127,6 +127,14 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
+# Workers
+
+
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are processors: a test that waits for a service or a browser leaves its processor idle."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+
+
 # Compiling
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.kernels.compiler import sources_fingerprint
 
@@ -81,3 +82,18 @@ def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_ch
         (tmp_path / name).write_text(text + "\n# edited")
         assert sources_fingerprint(tmp_path) != before
         (tmp_path / name).write_text(text)
+
+
+def test_machine_code_that_cannot_be_kept_is_run_all_the_same(tmp_path, monkeypatch):
+    """As on a full disk: a file may not grow beyond a thousand bytes."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+from rankloop.kernels.draws import mix
+import numpy as np
+print(int(mix(np.uint64(1))) > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr

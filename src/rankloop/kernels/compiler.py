@@ -16,7 +16,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,8 @@ class _CacheBySignature(NullCache):  # type: ignore[misc]
         return self._at(sig).load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        self._at(sig).save_overload(sig, data)
+        with suppress(OSError):  # a full disk costs the next process a compilation, not this one its result
+            self._at(sig).save_overload(sig, data)
 
     def _at(self, sig: Any) -> Any:
         arguments, _ = sigutils.normalize_signature(sig)

@@ -42,7 +42,7 @@ def full_disk(service):
 def read_only(service):
     """Every write is refused."""
     fault = service.folder / "fault"
-    fault.write_text(str(READ_ONLY))
+    fault.symlink_to(str(READ_ONLY))
     yield
     fault.unlink()
 
