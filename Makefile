@@ -39,9 +39,11 @@ endef
 test: $(VENV)/.installed-dev components    ## every test, proofs and documentation included
 	@$(BIN)/python -m pytest
 
-# No browser, no PostgreSQL, no Ray, no processes of their own: what is left runs in one go, all day long.
+# No browser, no PostgreSQL, no Ray, no processes of their own, and not the rooms that need a service or a page to talk to.
+OUTER_ROOMS := benchmarks cli client live/crash live/http logs web
 test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
-	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or crash)'
+	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or crash)' \
+	  --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
 
 # Machine code cannot be traced, so a kernel's lines count as not run; its module must have been used all the same.
 coverage: $(VENV)/.installed-dev components  ## which lines tests run, per module; fails if a module is not tested

@@ -89,6 +89,7 @@ def test_another_process_computes_the_same_bits():
     assert done.stdout.split() == wanted
 
 
+@pytest.mark.slow
 def test_runs_beside_each_other_compute_the_same_bits():
     jobs = [(learner, seed) for learner in (ROLTR(), PMGD(candidates=5)) for seed in (1, 2)]
     together = Parallel(n_jobs=2)(delayed(simulate)(learner, noisy(), DATA, 300, seed) for learner, seed in jobs)

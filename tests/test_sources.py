@@ -54,6 +54,7 @@ def keys(folder, *edited):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_key_changes_with_the_sources_that_compute_the_run_and_with_no_others(copied):
     first = keys(copied)
     assert len(set(first.values())) == 2

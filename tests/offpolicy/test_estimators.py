@@ -66,6 +66,7 @@ def coverage(found, truth):
     return np.mean([each.low <= truth <= each.high for each in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["plain", "self-normalised"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_ninety_five_per_cent_of_normal_intervals_hold_the_truth(name, method):

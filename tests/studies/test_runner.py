@@ -154,6 +154,7 @@ def test_results_are_read_back_without_the_data(tmp_path):
         read_results(tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_a_second_start_in_a_folder_where_one_works_says_who(tmp_path):
     text = SMALL.replace("= 200", "= 50_000_000").replace("= 100", "= 10_000_000")
     (tmp_path / "long.toml").write_text(text)

@@ -60,6 +60,7 @@ def test_a_comparison_that_two_sentences_share_is_one_test():
     assert all("Holm-corrected over the 12 tests of claim 6" in v.detail for v in found)
 
 
+@pytest.mark.slow
 def test_without_any_difference_a_directional_verdict_is_rare():
     draws = np.random.default_rng(7)
     decided = 0
