@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop import __version__
 from rankloop.errors import DataError
 from rankloop.files import written_whole
 from rankloop.metrics import online_performance
@@ -120,9 +121,9 @@ _DOCUMENTS = ("settings", "manifest", "seconds")
 @cache
 def this_machine() -> dict[str, Any]:
     """Versions and processor: what the same bits depend on besides the settings."""
-    libraries = ("rankloop", "numpy", "numba", "llvmlite")
+    libraries = ("numpy", "numba", "llvmlite")
     return {
-        "versions": {"python": platform.python_version()}
+        "versions": {"python": platform.python_version(), "rankloop": __version__}
         | {library: metadata.version(library) for library in libraries},
         "platform": platform.platform(),
         "processor": _processor(),

@@ -258,7 +258,7 @@ def test_a_service_that_is_down_costs_the_learning_not_the_page(rest):
     assert page.ranking == ["a", "d", "b"]
     assert page.rest == (["c"] if rest else None)
     assert (page.group, page.impression, page.version) == ("fallback", None, -1)
-    assert "cannot be asked" in page.reason
+    assert "cannot be reached" in page.reason
 
 
 @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ def test_a_fallback_without_a_size_is_as_long_as_the_client_was_told():
         (answer("200 OK", b"\xc1", "application/msgpack"), "not a rankloop service"),
         (answer("200 OK", b'{"ranking": 7}'), "not a rankloop service"),
         (answer("302 Found", b""), "HTTP 302"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", "cannot be asked"),
-        (b"certainly not HTTP\r\n\r\n", "cannot be asked"),
-        (b"", "cannot be asked"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", "cannot be reached"),
+        (b"certainly not HTTP\r\n\r\n", "cannot be reached"),
+        (b"", "cannot be reached"),
     ],
 )
 def test_every_kind_of_trouble_is_a_fallback_with_its_reason(given, reason):
@@ -320,7 +320,7 @@ def test_clicks_on_a_fallback_go_nowhere_and_nobody_is_asked():
 
 
 def test_what_only_the_service_can_do_fails_with_a_sentence():
-    with pytest.raises(ServiceError, match="cannot be asked"):
+    with pytest.raises(ServiceError, match="cannot be reached"):
         Client(NOBODY).models()
 
 

@@ -36,7 +36,7 @@ def taken(*reports):
     return fine({"results": [Clicked(name, 1, 0, 0, 0, [], False) for name in reports]})
 
 
-AWAY = Reply(trouble="the service cannot be asked")
+AWAY = Reply(trouble="the service cannot be reached")
 EXPIRED = Reply(410, b'{"error":{"code":"impression_expired","message":"too late"}}')
 
 

@@ -222,7 +222,7 @@ def test_the_python_programs_of_the_page_run(service, tmp_path):
     assert sorted(first[2:8].split("', '")) == ["a", "b"]
     assert (first.endswith("learned"), version) == (True, "1")
     assert second.count(",") == 1
-    assert fallback.startswith("['a', 'b'] fallback the service cannot be asked")
+    assert fallback.startswith("['a', 'b'] fallback the service cannot be reached")
 
 
 def test_clicks_meet_the_fates_of_the_table(service):

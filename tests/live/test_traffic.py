@@ -141,7 +141,7 @@ def test_a_service_that_ends_in_the_middle_ends_the_traffic_with_a_sentence(tmp_
     with Serving(tmp_path) as running, Client(running.url, timeout=PATIENCE) as client:
         ensure_model(client, "short-lived", data, seed=1)
         kill_at = {10: running.kill}
-        with pytest.raises(ServiceError, match="impression 10 got no answer; the service cannot be asked"):
+        with pytest.raises(ServiceError, match="impression 10 got no answer; the service cannot be reached"):
             play(
                 client, "short-lived", rl.users.noisy(), data, 50, seed=1, batch=50, evaluate_every=0,
                 progress=lambda done, *_: kill_at.get(done, lambda: None)(),

@@ -178,7 +178,7 @@ def _show(traffic: "Traffic") -> None:
     groups = ", ".join(f"{count:,} {group}" for group, count in sorted(traffic.pages.items()))
     out.print(
         f"\nOnline nDCG@10 {run.online_ndcg:.1f} (discounted by 0.9995 a page). Pages: {groups}. "
-        f"{run.impressions_per_second:,.0f} impressions a second. Each row tells of the pages since the one before."
+        f"{run.impressions_per_second:,.0f} impressions a second. Each row covers the pages since the previous row."
     )
     if traffic.undelivered:
         out.print(f"The service did not take {traffic.undelivered:,} reports of clicks.")

@@ -349,4 +349,4 @@ def _reply(response: httpx.Response) -> Reply:
 
 def _trouble(error: httpx.HTTPError) -> Reply:
     what = "it did not answer in time" if isinstance(error, httpx.TimeoutException) else str(error) or repr(error)
-    return Reply(trouble=f"the service cannot be asked: {what}")
+    return Reply(trouble=f"the service cannot be reached: {what}")

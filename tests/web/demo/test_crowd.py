@@ -186,5 +186,5 @@ def test_when_the_service_goes_the_crowd_says_why_it_stopped(service, engine):
 
     trouble, visits, sent = play(service, engine, story)
     assert trouble.startswith("Visitors stopped: ")
-    assert "cannot be asked" in trouble or "did not accept the clicks" in trouble
+    assert "cannot be reached" in trouble or "did not accept the clicks" in trouble
     assert visits == sent
