@@ -265,3 +265,16 @@ def test_a_list_of_propensities_is_understood_or_refused():
 def test_a_number_without_bounds_must_still_be_finite():
     with pytest.raises(SettingsError, match="x must be a finite number; got inf"):
         require_number("place", "x", math.inf)
+
+
+def test_a_number_beyond_all_floats_is_refused_with_a_sentence():
+    with pytest.raises(SettingsError, match="ROLTR: learning_rate must be a number, above 0; got 1000"):
+        ROLTR(learning_rate=10**400)
+    with pytest.raises(SettingsError, match=r"FixedWeights: weights\[0\] must be a finite number"):
+        FixedWeights(weights=[10**400])
+
+
+@pytest.mark.parametrize("curve", [{"kind": "power_law", "etaa": 3}, {"kind": "known", "values": [1.0], "eta": 1}])
+def test_a_curve_with_an_unknown_key_is_refused(curve):
+    with pytest.raises(SettingsError, match="unknown field"):
+        from_settings({"learner": "ROLTR", "propensities": curve})

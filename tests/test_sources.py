@@ -102,3 +102,23 @@ def test_a_run_names_its_sources():
     learner, user = rankloop.ROLTR(), rankloop.users.noisy()
     run = rankloop.simulate(learner, user, rankloop.load("tiny"), 10, seed=1, evaluate_every=0)
     assert run.manifest["sources"] == fingerprint_of(learner, user)
+
+
+def test_a_module_in_a_folder_without_an_init_file_counts(tmp_path, monkeypatch):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "chance.py").write_text("P = 0.0\n")
+    (tmp_path / "namespaced_user.py").write_text("from parts import chance\nP = chance.P\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("namespaced_user")
+    assert sources_of("namespaced_user") == {tmp_path / "namespaced_user.py", tmp_path / "parts" / "chance.py"}
+
+
+def test_a_method_that_builds_on_another_counts_with_it(tmp_path, monkeypatch):
+    (tmp_path / "own_method.py").write_text("from rankloop import ROLTR\nclass Mine(ROLTR, frozen=True): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("own_method").Mine()
+    theirs = {path.name for path in sources_of("rankloop.learners.roltr")}
+    assert {"roltr.py", "reinforce.py", "rewards.py"} <= theirs
+    before = fingerprint_of(mine)
+    assert before != fingerprint_of(rankloop.ROLTR())
+    assert fingerprint("rankloop.simulation", "own_method") != before  # the base's own module is among them

@@ -39,7 +39,7 @@ def require_number(
     Traceback (most recent call last):
     rankloop.errors.SettingsError: ROLTR: discount must be a number, at least 0 and at most 1; got 1.5
     """
-    if not (is_number(value) and math.isfinite(value) and above < value and at_least <= value <= at_most):
+    if not (is_finite(value) and above < value and at_least <= value <= at_most):
         bounds = [
             f"{words} {bound:g}"
             for words, bound in (("above", above), ("at least", at_least), ("at most", at_most))
@@ -120,7 +120,7 @@ def require_numbers(owner: str, name: str, values: Any) -> tuple[float, ...]:
     rankloop.errors.SettingsError: FixedWeights: weights[1] must be a finite number; got nan in [1.0, nan]
     """
     for index, value in enumerate(_listed(owner, name, values, "numbers")):
-        if not (is_number(value) and math.isfinite(value)):
+        if not is_finite(value):
             raise SettingsError(f"{owner}: {name}[{index}] must be a finite number; got {value!r} in {values!r}")
     return tuple(float(value) for value in values)
 
@@ -220,6 +220,14 @@ def settle(settings: msgspec.Struct, /, **checked: Any) -> None:
 def is_number(value: Any) -> bool:
     """Whether it is a real number, Python's or NumPy's (which registers its own with Python's); True is none."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that a float can hold: neither infinite, nor an int beyond all floats."""
+    try:
+        return is_number(value) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def is_whole(value: Any) -> bool:

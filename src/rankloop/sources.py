@@ -33,7 +33,9 @@ def _modules_of(value: Any) -> Iterator[str]:
     if isinstance(value, (tuple, list)):
         parts = value
     else:
-        yield type(value).__module__
+        first, *bases = (kind.__module__ for kind in type(value).__mro__)
+        yield first
+        yield from (base for base in bases if _is_editable(base, {first.partition(".")[0], "rankloop"}))
         parts = [getattr(value, name) for name in getattr(value, "__struct_fields__", ())]
     for part in parts:
         yield from _modules_of(part)
@@ -75,9 +77,13 @@ def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
             yield from (alias.name for alias in node.names if _is_editable(alias.name, own))
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            if _is_editable(base, own):
+            # A folder without `__init__.py` has no file of its own; the modules in it have.
+            if _is_editable(base, own) or (
+                _file(base) is None and base.partition(".")[0] not in sys.stdlib_module_names
+            ):
                 inner = [f"{base}.{alias.name}" for alias in node.names]
-                yield from (one if _is_package(base) and _file(one) else base for one in inner)
+                taken = (one if _is_package(base) and _file(one) else base for one in inner)
+                yield from (name for name in taken if _is_editable(name, own))
 
 
 def _is_editable(name: str, own: set[str]) -> bool:

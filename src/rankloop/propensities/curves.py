@@ -10,7 +10,7 @@ from rankloop.errors import SettingsError
 from rankloop.settings import require_number, require_probabilities, settle
 
 
-class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind"):
+class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind", forbid_unknown_fields=True):
     """P(examined at rank k) = (1/k)^η. η = 0: everybody sees everything.
 
     >>> PowerLaw(eta=1.0).at(4)
@@ -27,7 +27,7 @@ class PowerLaw(msgspec.Struct, frozen=True, tag="power_law", tag_field="kind"):
         return np.power(1.0 / np.arange(1, ranks + 1), self.eta)
 
 
-class Known(msgspec.Struct, frozen=True, tag="known", tag_field="kind"):
+class Known(msgspec.Struct, frozen=True, tag="known", tag_field="kind", forbid_unknown_fields=True):
     """One probability per rank, from the top.
 
     >>> Known((0.9, 0.5)).at(2)
