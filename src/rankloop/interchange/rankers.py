@@ -178,8 +178,6 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except RankloopError as error:
         raise DataError(f"{path}: {error}") from None
-    except OverflowError:
-        raise DataError(f"{path}: a number in it is too large for a double") from None
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
