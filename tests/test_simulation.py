@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -44,6 +45,13 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_another_run(learner)
     assert bits_of(one) == bits_of(same)
     assert one.weights.tolist() != other.weights.tolist()
     assert one.online_curve.tolist() != other.online_curve.tolist()
+
+
+def test_threads_that_run_beside_each_other_give_the_same_bits():
+    alone = [bits_of(simulate(learner, noisy(), DATA, 300, 1, evaluate_every=100)) for learner in LEARNERS]
+    with ThreadPoolExecutor(4) as pool:
+        begun = [pool.submit(simulate, learner, noisy(), DATA, 300, 1, evaluate_every=100) for learner in LEARNERS * 3]
+        assert [bits_of(one.result()) for one in begun] == alone * 3
 
 
 def test_methods_that_share_a_seed_share_the_queries():

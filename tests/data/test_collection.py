@@ -92,12 +92,35 @@ def test_compiled_code_sees_one_type_wherever_a_split_comes_from():
     assert len(found) == 1
 
 
-def test_a_split_survives_a_pickle():
-    tiny = data.load("tiny").train
-    again = pickle.loads(pickle.dumps(tiny))
-    assert again.digest == tiny.digest
-    assert all(map(np.array_equal, again.arrays, tiny.arrays))
-    assert len(pickle.dumps(tiny)) < 1.1 * sum(array.nbytes for array in tiny.arrays)
+def test_a_split_in_memory_is_pickled_with_its_data():
+    again = pickle.loads(pickle.dumps(SPLIT))
+    assert again.digest == SPLIT.digest
+    assert all(map(np.array_equal, again.arrays, SPLIT.arrays))
+
+
+def test_a_pickled_collection_carries_its_name_and_hash_and_no_data():
+    tiny = data.load("tiny", fold=2)
+    carried = pickle.dumps(tiny)
+    assert len(carried) < 2_000
+    again = pickle.loads(carried)
+    assert (again.name, again.fold, again.content_hash) == (tiny.name, tiny.fold, tiny.content_hash)
+    assert again.feature_names == tiny.feature_names
+    assert all(
+        np.array_equal(one, other)
+        for name, split in tiny.splits.items()
+        for one, other in zip(split.arrays, again.splits[name].arrays, strict=True)
+    )
+    mixed = pickle.loads(pickle.dumps(Collection("mine", train=tiny.test, test=tiny.train)))
+    assert (mixed.train.digest, mixed.test.digest) == (tiny.test.digest, tiny.train.digest)
+
+
+def test_a_pickle_says_what_to_load_where_the_store_lacks_it():
+    carried = pickle.dumps(data.load("tiny", fold=2))
+    data.remove("tiny")
+    with pytest.raises(DataError, match=r"tiny, fold 2 was pickled .* load .* first: rl\.load\('tiny', fold=2\)"):
+        pickle.loads(carried)
+    data.load("tiny", fold=2)
+    assert pickle.loads(carried).fold == 2
 
 
 @pytest.mark.parametrize(

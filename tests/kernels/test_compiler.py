@@ -7,7 +7,7 @@ import sys
 import pytest
 from tests.patience import PATIENCE
 
-from rankloop.kernels.compiler import sources_fingerprint
+from rankloop.kernels.compiler import kernel, sources_fingerprint
 
 USER = """
 from typing import NamedTuple
@@ -97,3 +97,11 @@ print(int(mix(np.uint64(1))) > 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
+
+
+def test_a_kernel_runs_without_the_interpreters_lock():
+    @kernel
+    def nothing():
+        pass
+
+    assert nothing.targetoptions["nogil"]

@@ -32,6 +32,19 @@ class Arrays(NamedTuple):
     query_ids: NDArray[np.int64]
 
 
+class Place(NamedTuple):
+    """Where the store keeps a split: the collection that it belongs to, as `load` names it."""
+
+    collection: str
+    fold: int | None
+    split: str
+    source: str | None = None
+
+    def __str__(self) -> str:
+        fold = "" if self.fold is None else f", fold {self.fold}"
+        return f"{self.collection}{fold}"
+
+
 class Split:
     """Queries with their candidate documents.
 
@@ -41,6 +54,7 @@ class Split:
         grades: (documents,), uint8, 0 = irrelevant.
         query_ids: (queries,), int64, the queries' numbers in the source.
         digest: of the content, where it is known already.
+        place: where the store keeps it. A pickle then carries the place and the digest, and no data.
 
     The arrays are taken as they are, and only their shapes are looked at; those that cannot be written to are
     copied. `Split.of` takes anything like an array, and checks the values too.
@@ -63,12 +77,14 @@ class Split:
         query_ids: NDArray[np.int64],
         *,
         digest: str | None = None,
+        place: Place | None = None,
     ) -> None:
         self._features = _plain("features", features, np.float32, 2)
         self._offsets = _plain("offsets", offsets, np.int64, 1)
         self._grades = _plain("grades", grades, np.uint8, 1)
         self._query_ids = _plain("query_ids", query_ids, np.int64, 1)
         self._known_digest = digest
+        self._place = place
         self._check_shapes()
 
     @classmethod
@@ -110,6 +126,13 @@ class Split:
     def __repr__(self) -> str:
         documents, features = self._features.shape
         return f"Split({self.queries:,} queries, {documents:,} documents, {features} features)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._place is not None:
+            from rankloop.data.store.entries import reopened
+
+            return reopened, (self._place, self.digest)
+        return _unpickled, (self._features, self._offsets, self._grades, self._query_ids, self._known_digest)
 
     @property
     def features(self) -> NDArray[np.float32]:
@@ -186,6 +209,11 @@ class Split:
             )
 
 
+def _unpickled(*parts: Any) -> Split:
+    *arrays, digest = parts
+    return Split(*arrays, digest=digest)
+
+
 def _plain(name: str, array: Any, dtype: Any, ndim: int) -> NDArray[Any]:
     """The array, as the one type that kernels are compiled for."""
     wanted = f"{name} must be a C-contiguous array of {np.dtype(dtype)} with {ndim} dimension{'s' * (ndim > 1)}"
@@ -228,7 +256,8 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 class Collection:
     """A collection to learn and to be measured on: `train`, `vali` (None where there is none) and `test`.
 
-    `highest_grade` is the best grade that its labels could have, where that is known.
+    `highest_grade` is the best grade that its labels could have, where that is known. A pickled collection that came
+    from the store carries its name and hash, not its data, and is mapped from the store again where it is unpickled.
     """
 
     name: str

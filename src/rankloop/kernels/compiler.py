@@ -40,9 +40,10 @@ def kernel(function: Callable[..., Any], *, inline: str = "never") -> Any:
     """Compile a function with Numba on first use; later processes load it from disk.
 
     No `fastmath`: bits must not depend on where a kernel was inlined. Sums that matter for speed
-    run in explicit lanes (`rankloop.kernels.arithmetic`).
+    run in explicit lanes (`rankloop.kernels.arithmetic`). A kernel that Python calls runs without the interpreter's
+    lock, so that threads run beside each other; nobody may change its arrays meanwhile.
     """
-    compiled = numba.njit(error_model="numpy", inline=inline)(function)
+    compiled = numba.njit(error_model="numpy", inline=inline, nogil=True)(function)
     compiled._cache = _CacheBySignature(function)
     return compiled
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.data.collection import Split
+from rankloop.data.collection import Place, Split
 from rankloop.data.content import ARRAYS, HEADER, header
 from rankloop.errors import DataError
 
@@ -155,10 +155,10 @@ class SplitWriter:
         self._files[name].write(np.ascontiguousarray(array, ARRAYS[name]).data)
 
 
-def open_split(folder: Path, digest: str | None = None) -> Split:
-    """A written split as memory maps; `digest` saves computing it again."""
+def open_split(folder: Path, digest: str | None = None, place: Place | None = None) -> Split:
+    """A written split as memory maps; `digest` saves computing it again, `place` is where the store has it."""
     arrays = {name: _map(folder / f"{name}.npy") for name in ARRAYS}
-    return Split(**arrays, digest=digest)
+    return Split(**arrays, digest=digest, place=place)
 
 
 def _map(path: Path) -> NDArray[Any]:

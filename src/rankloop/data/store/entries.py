@@ -16,12 +16,13 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from rankloop.data.collection import Collection
+from rankloop.data.collection import Collection, Place, Split
 from rankloop.data.content import digest_of_splits
 from rankloop.data.store.arrays import SplitSummary, open_split
 from rankloop.errors import DataError
@@ -82,13 +83,17 @@ class Entry(NamedTuple):
         """One fold, mapped from disk; None: the first, or the only one."""
         key = self.fold_key(fold)
         content = self.meta.folds[key]
-        splits = {name: open_split(self.folder / key / name, stored.digest) for name, stored in content.items()}
+        number = None if key == WHOLE else int(key.removeprefix("fold"))
+        places = {name: Place(self.meta.name, number, name, self.meta.source) for name in content}
+        splits = {
+            name: open_split(self.folder / key / name, stored.digest, places[name]) for name, stored in content.items()
+        }
         return Collection(
             name=self.meta.name,
             train=splits["train"],
             vali=splits.get("vali"),
             test=splits["test"],
-            fold=None if key == WHOLE else int(key.removeprefix("fold")),
+            fold=number,
             feature_names=self.meta.feature_names,
             highest_grade=highest_grade,
         )
@@ -145,6 +150,21 @@ def entries() -> Iterator[Entry]:
         for folder in sorted(Slot(kind, "").shelf.glob("*@*")):
             if not folder.name.startswith(".") and (entry := _open(folder)) is not None:
                 yield entry
+
+
+def reopened(place: Place, digest: str) -> Split:
+    """A split that was pickled, mapped from this machine's store: whatever entry has its content."""
+    for entry in sorted(entries(), key=lambda entry: entry.meta.name != place.collection):
+        for key, splits in entry.meta.folds.items():
+            for name, summary in splits.items():
+                if summary.digest == digest:
+                    with suppress(FileNotFoundError):  # another process has just replaced it
+                        return open_split(entry.folder / key / name, digest, place)
+    fold = "" if place.fold is None else f", fold={place.fold}"
+    raise DataError(
+        f"{place} was pickled by name and hash, and the store in {home()} has no {place.split} split with the hash "
+        f"{digest}; load the same collection there first: rl.load({place.source or place.collection!r}{fold})"
+    )
 
 
 def stored(slot: Slot, print_: str) -> Entry | None:
