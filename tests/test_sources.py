@@ -12,7 +12,7 @@ import pytest
 
 import rankloop
 from rankloop.learners import LEARNERS
-from rankloop.sources import _modules_of, fingerprint, fingerprint_of, sources_of
+from rankloop.sources import fingerprint, fingerprint_of, modules_of, sources_of
 
 KEYS = """
 import json
@@ -117,7 +117,7 @@ def test_a_method_that_builds_on_another_counts_with_it(tmp_path, monkeypatch):
     (tmp_path / "own_method.py").write_text("from rankloop import ROLTR\nclass Mine(ROLTR, frozen=True): pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     mine = importlib.import_module("own_method").Mine()
-    modules = set(_modules_of(mine))
+    modules = set(modules_of(mine))
     assert {"own_method", "rankloop.learners.roltr"} <= modules
     assert "msgspec" not in modules  # installed, not edited
     assert {"roltr.py", "reinforce.py", "rewards.py"} <= {path.name for path in sources_of(*modules)}

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankloop.learners import Oracle as Oracle
     from rankloop.online import OnlineRanker as OnlineRanker
     from rankloop.online import Page as Page
+    from rankloop.plugins import register as register
     from rankloop.rankers import Linear as Linear
     from rankloop.run import Run as Run
     from rankloop.simulation import simulate as simulate
@@ -49,6 +50,7 @@ _HOMES = {
     "evaluation": ("evaluate",),
     "learners": ("COLTR", "DBGD", "PDGD", "PMGD", "ROLTR", "FixedWeights", "MDPRank", "Oracle"),
     "online": ("OnlineRanker", "Page"),
+    "plugins": ("register",),
     "rankers": ("Linear",),
     "run": ("Run",),
     "simulation": ("simulate",),

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-# They name every method and every user and compute nothing: editing one method leaves the results of the others alone.
-_REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.users"}
+# They name every method, ranker and user and compute nothing: editing one leaves the results of the others alone.
+_REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.rankers", "rankloop.users"}
 _NOWHERE = secrets.token_bytes(8)
 
 
@@ -25,20 +26,23 @@ def fingerprint_of(*settings: object) -> str:
     The simulation and the modules that define the settings, with all that they import. What was typed at a prompt has
     no file, and a fingerprint that no other process shares.
     """
-    return fingerprint("rankloop.simulation", *sorted({name for one in settings for name in _modules_of(one)}))
+    return fingerprint("rankloop.simulation", *sorted({name for one in settings for name in modules_of(one)}))
 
 
-def _modules_of(value: Any) -> Iterator[str]:
-    """The modules that define a settings object and those within it."""
+def modules_of(value: Any) -> Iterator[str]:
+    """The modules that define a settings object and those within it, or a function."""
     if isinstance(value, (tuple, list)):
         parts = value
+    elif isinstance(value, FunctionType):
+        yield value.__module__
+        return
     else:
         first, *bases = (kind.__module__ for kind in type(value).__mro__)
         yield first
         yield from (base for base in bases if _is_editable(base, {first.partition(".")[0], "rankloop"}))
         parts = [getattr(value, name) for name in getattr(value, "__struct_fields__", ())]
     for part in parts:
-        yield from _modules_of(part)
+        yield from modules_of(part)
 
 
 @cache

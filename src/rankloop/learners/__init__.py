@@ -14,7 +14,7 @@ import msgspec
 
 from rankloop.errors import SettingsError
 from rankloop.learners.coltr import COLTR
-from rankloop.learners.contract import Learner
+from rankloop.learners.contract import LEARNERS, Learner
 from rankloop.learners.dbgd import DBGD
 from rankloop.learners.lines import FixedWeights, Oracle
 from rankloop.learners.mdprank import MDPRank
@@ -22,9 +22,8 @@ from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.roltr import ROLTR
 
-LEARNERS: dict[str, type[Learner]] = {
-    learner.name: learner for learner in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle)
-}
+for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle):
+    LEARNERS.add(_method)
 
 
 def require_learner(owner: str, learner: Any) -> None:

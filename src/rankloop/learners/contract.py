@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.errors import SettingsError
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
+from rankloop.plugins import Registry
 from rankloop.policies.plackett_luce import page_log_probability
 from rankloop.propensities import Propensities
 from rankloop.rankers import LINEAR
@@ -29,6 +30,10 @@ Feedback = Literal["clicks", "grades", "nothing"]
 
 MAX_WEIGHT = 1e30
 """Far below what overflows in the single precision that scores are computed in."""
+
+
+LEARNERS = Registry("learner")
+"""Every method by its name."""
 
 
 class Cost(NamedTuple):
@@ -60,6 +65,7 @@ class Learner(
 
     name: ClassVar[str]
     """The method's name in tables, files and on the command line: the class's own."""
+    registry: ClassVar[Registry] = LEARNERS
     learns_from: ClassVar[Feedback] = "clicks"
     """`grades`: a skyline that is told the truth."""
     ranks_by_grades: ClassVar[bool] = False

@@ -1,8 +1,40 @@
-"""From features to scores, and the way back of a gradient. One file per kind; a new one is one line in `Ranker`."""
+"""From features to scores, and the way back of a gradient. One file per kind; a new one is one line in `RANKERS`.
 
+>>> from_settings({"kind": "linear"})
+Linear()
+"""
+
+from typing import Any
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.rankers.contract import RANKERS, Ranker
 from rankloop.rankers.linear import INITIALS, LINEAR, Linear, LinearWeights, starting_weights
 
-Ranker = Linear
-"""Every kind of ranker that a learner can be given."""
+for _kind in (Linear,):
+    RANKERS.add(_kind)
 
-__all__ = ["INITIALS", "LINEAR", "Linear", "LinearWeights", "Ranker", "starting_weights"]
+
+def from_settings(settings: dict[str, Any]) -> Ranker:
+    """The ranker that plain values describe; unknown kinds and keys are refused."""
+    kind = settings.get("kind")
+    if not isinstance(kind, str) or kind not in RANKERS:
+        raise SettingsError(f"kind must be one of {', '.join(RANKERS)}; got {kind!r}")
+    try:
+        made: Ranker = msgspec.convert(settings, RANKERS[kind])
+    except msgspec.ValidationError as error:
+        raise SettingsError(str(error)) from None
+    return made
+
+
+__all__ = [
+    "INITIALS",
+    "LINEAR",
+    "RANKERS",
+    "Linear",
+    "LinearWeights",
+    "Ranker",
+    "from_settings",
+    "starting_weights",
+]

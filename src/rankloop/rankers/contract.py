@@ -5,22 +5,36 @@ flat float64 array (what snapshots and checkpoints hold) and whose `rounded` is 
 compiled functions act on that tuple; each kind of ranker implements them for its own.
 """
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.plugins import Registry
 
-class Ranker(Protocol):
-    """Settings of a ranker."""
+RANKERS = Registry("ranker")
+"""Every kind of ranker that a learner can be given, by the `kind` that settings name."""
+
+
+class Ranker(msgspec.Struct, frozen=True, tag=str.lower, tag_field="kind", forbid_unknown_fields=True):
+    """Settings of a ranker. Its `kind` is the class's name in lower case."""
 
     name: ClassVar[str]
+    """The `kind`."""
+    registry: ClassVar[Registry] = RANKERS
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.name = options.get("tag") or cls.__name__.lower()
 
     def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The parameters that a learner begins with: given ones, or by the rule named `initial`."""
+        raise NotImplementedError
 
     def several(self, weights: NDArray[np.float64], features: int) -> Any:
         """Many rankers of this kind, (rankers, weights), for `score_several`; refuses what does not fit."""
+        raise NotImplementedError
 
 
 def score(ranker: Any, X: Any, scores: Any) -> None:

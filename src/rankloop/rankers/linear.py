@@ -5,9 +5,8 @@ scoring, where the features are float32 as well.
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,17 +15,15 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import add_four_rows, dot, fma32
 from rankloop.kernels.draws import INITIAL, fill_normals, stream_key
 from rankloop.kernels.matrix import multiply_into, padded
-from rankloop.rankers.contract import ascend, score, score_several
+from rankloop.rankers.contract import Ranker, ascend, score, score_several
 from rankloop.settings import require_choice
 
 INITIALS = ("zeros", "direction", "truncated-normal")
 DIRECTION_NORM = 0.01
 
 
-class Linear(msgspec.Struct, frozen=True, tag="linear", tag_field="kind", forbid_unknown_fields=True):
+class Linear(Ranker, frozen=True):
     """f(x) = w·x."""
-
-    name: ClassVar[str] = "linear"
 
     def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> "LinearWeights":
         """The weights that a learner begins with: given ones, or by the rule named `initial`."""

@@ -1,0 +1,127 @@
+"""Work from outside the package is known by name, and what is wrong with it is one sentence."""
+
+import sys
+
+import msgspec
+import pytest
+
+import rankloop as rl
+from rankloop import plugins
+from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS
+from rankloop.plugins import Registry, load, needed_by, register
+from rankloop.rankers import RANKERS, Ranker
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(monkeypatch):
+    """What a test brings is gone after it: from the registries, the modules and the module path."""
+    modules, kept = set(sys.modules), {id(one): dict(one) for one in (LEARNERS, RANKERS)}
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield
+    for name in set(sys.modules) - modules:
+        del sys.modules[name]
+    for one in (LEARNERS, RANKERS):
+        one.clear()
+        one.update(kept[id(one)])
+
+
+def written(folder, name, text):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    return folder / name
+
+
+METHOD = """
+import rankloop as rl
+
+@rl.register
+class Careful(rl.PDGD, frozen=True):
+    learning_rate: float = 0.001
+"""
+
+
+def test_a_registered_class_is_known_by_its_name():
+    @register
+    class Bold(rl.ROLTR, frozen=True):
+        learning_rate: float = 1.0
+
+    @register
+    class Cubes(Ranker, frozen=True):
+        power: int = 3
+
+    assert rl.learners.from_settings({"learner": "Bold"}) == Bold()
+    made = rl.learners.from_settings({"learner": "PDGD", "ranker": {"kind": "cubes", "power": 5}})
+    assert made == rl.PDGD(ranker=Cubes(power=5))
+    assert rl.learners.from_settings(rl.learners.to_settings(made)) == made
+    with pytest.raises(SettingsError, match="PDGD: ranker: kind must be one of linear.*; got 'quartic'"):
+        rl.learners.from_settings({"learner": "PDGD", "ranker": {"kind": "quartic"}})
+
+
+def test_a_name_belongs_to_one_class():
+    with pytest.raises(SettingsError, match=r"would be the learner 'PDGD', but rankloop.learners.pdgd.PDGD has that"):
+        register(type("PDGD", (rl.PDGD,), {"__module__": "mine"}, frozen=True))
+    assert LEARNERS["PDGD"] is rl.PDGD
+    for _ in range(2):  # a cell of a notebook that is run again
+        register(type("Mine", (rl.PDGD,), {"__module__": "notebook"}, frozen=True))
+
+
+@pytest.mark.parametrize("thing", [int, 3, msgspec.Struct, print])
+def test_only_settings_of_the_three_kinds_are_registered(thing):
+    with pytest.raises(SettingsError, match="register takes a class on"):
+        register(thing)
+
+
+def test_a_registry_without_names_is_told():
+    with pytest.raises(SettingsError, match="a user needs a name, given as tag="):
+        Registry("user", [msgspec.defstruct("Nameless", [])])
+
+
+def test_a_plugin_is_a_file_beside_the_study_or_any_module(tmp_path, monkeypatch):
+    path = written(tmp_path, "careful_methods.py", METHOD)
+    assert load(["careful_methods"], tmp_path) == (str(path),)
+    careful = rl.learners.from_settings({"learner": "Careful"})
+    assert needed_by(careful, rl.users.noisy()) == [str(path)]
+    assert load([str(path)]) == load(["./careful_methods.py"], tmp_path) == (str(path),)
+    assert load(["json.decoder"]) == ("json.decoder",)
+    monkeypatch.chdir(tmp_path)
+    assert load(["careful_methods"]) == (str(path),)
+
+
+def test_a_plugin_may_be_a_package_and_is_found_by_its_file_again(tmp_path):
+    written(tmp_path, "careful_package/__init__.py", "from .inner import Careful\n")
+    inner = written(tmp_path, "careful_package/inner.py", METHOD + "from .constants import RATE\n")
+    written(tmp_path, "careful_package/constants.py", "RATE = 1\n")
+    assert load(["careful_package"], tmp_path) == (str(tmp_path / "careful_package" / "__init__.py"),)
+    assert load([str(inner)]) == load(["careful_package.inner"], tmp_path) == (str(inner),)
+    assert LEARNERS["Careful"].__module__ == "careful_package.inner"
+    assert plugins.files([str(inner)]) == [tmp_path / "careful_package"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1 / 0", r"plugin 'wrong' cannot be imported: ZeroDivisionError: division by zero \(.*wrong.py, line 1\)"),
+        ("import no_such_module", "plugin 'wrong' cannot be imported: ModuleNotFoundError: No module named 'no_such"),
+        ("def f(:", r"plugin 'wrong' cannot be imported: invalid syntax \(.*wrong.py, line 1\)"),
+        ("import sys; sys.exit(3)", "plugin 'wrong' cannot be imported: SystemExit: 3"),
+        (METHOD.replace("Careful", "PDGD"), "plugin 'wrong': wrong.PDGD would be the learner 'PDGD', but rankloop"),
+    ],
+)
+def test_a_plugin_that_cannot_be_imported_is_one_sentence(tmp_path, text, sentence):
+    written(tmp_path, "wrong.py", text)
+    with pytest.raises(SettingsError, match=sentence) as raised:
+        load(["wrong"], tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_plugin_that_is_not_there_or_hidden_by_another_is_one_sentence(tmp_path):
+    with pytest.raises(SettingsError, match=r"no plugin 'nowhere': there is no nowhere.py in .*, and no module"):
+        load(["nowhere"], tmp_path)
+    with pytest.raises(SettingsError, match=r"no plugin 'a/nowhere.py': there is no file /.*/a/nowhere.py"):
+        load(["a/nowhere.py"], tmp_path)
+    with pytest.raises(SettingsError, match="a plugin is the name of a module, or a .py file; got 'two words'"):
+        load(["two words"], tmp_path)
+    written(tmp_path, "statistics.py", "")
+    with pytest.raises(SettingsError, match=r"Python takes 'statistics' from .*; rename your file"):
+        load(["statistics"], tmp_path)
