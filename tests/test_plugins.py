@@ -54,12 +54,12 @@ def test_a_registered_class_is_known_by_its_name():
     made = rl.learners.from_settings({"learner": "PDGD", "ranker": {"kind": "cubes", "power": 5}})
     assert made == rl.PDGD(ranker=Cubes(power=5))
     assert rl.learners.from_settings(rl.learners.to_settings(made)) == made
-    with pytest.raises(SettingsError, match="PDGD: ranker: kind must be one of linear.*; got 'quartic'"):
+    with pytest.raises(SettingsError, match=r"PDGD: ranker: kind must be one of linear.*; got 'quartic'"):
         rl.learners.from_settings({"learner": "PDGD", "ranker": {"kind": "quartic"}})
 
 
 def test_a_name_belongs_to_one_class():
-    with pytest.raises(SettingsError, match=r"would be the learner 'PDGD', but rankloop.learners.pdgd.PDGD has that"):
+    with pytest.raises(SettingsError, match=r"the learner 'PDGD', but rankloop\.learners\.pdgd\.PDGD has that"):
         register(type("PDGD", (rl.PDGD,), {"__module__": "mine"}, frozen=True))
     assert LEARNERS["PDGD"] is rl.PDGD
     for _ in range(2):  # a cell of a notebook that is run again
@@ -120,7 +120,7 @@ def test_a_plugin_that_is_not_there_or_hidden_by_another_is_one_sentence(tmp_pat
         load(["nowhere"], tmp_path)
     with pytest.raises(SettingsError, match=r"no plugin 'a/nowhere.py': there is no file /.*/a/nowhere.py"):
         load(["a/nowhere.py"], tmp_path)
-    with pytest.raises(SettingsError, match="a plugin is the name of a module, or a .py file; got 'two words'"):
+    with pytest.raises(SettingsError, match=r"a plugin is the name of a module, or a \.py file; got 'two words'"):
         load(["two words"], tmp_path)
     written(tmp_path, "statistics.py", "")
     with pytest.raises(SettingsError, match=r"Python takes 'statistics' from .*; rename your file"):
