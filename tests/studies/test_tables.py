@@ -4,10 +4,10 @@ import pytest
 from scipy import stats
 
 from rankloop.display import MISSING
+from rankloop.statistics import interval
 from rankloop.studies import formats, tables
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.specification import Source
-from rankloop.studies.statistics import interval
 
 from .tabulated import cell_of, grid_table, level, online_table, study
 

@@ -39,7 +39,7 @@ def show_results(results: "Results", json: bool) -> None:
 
 def _summary(results: "Results") -> dict[str, Any]:
     """Everything that the tables show, as plain values."""
-    from rankloop.studies.statistics import interval
+    from rankloop.statistics import interval
 
     return {
         "study": results.study.name,
@@ -59,7 +59,7 @@ def _summary(results: "Results") -> dict[str, Any]:
 
 
 def _show_place(results: "Results", place: dict[str, str]) -> None:
-    from rankloop.studies.statistics import compare, interval
+    from rankloop.statistics import compare, interval
 
     labels = results.axis("label", **place)
     heading = f"{place['user']} clicks, {place['collection']}"
@@ -83,7 +83,7 @@ def _show_place(results: "Results", place: dict[str, str]) -> None:
 
 
 def _compare_online(results: "Results", place: dict[str, str]) -> None:
-    from rankloop.studies.statistics import compare
+    from rankloop.statistics import compare
 
     ours, rivals = (results.values("online_ndcg", label=label, **place) for label in ("ROLTR", "PDGD"))
     if len(ours) > 1 and len(rivals) > 1:

@@ -86,7 +86,7 @@ def _document(result: "TuningResult") -> dict[str, Any]:
 
     from rankloop.learners import to_settings
     from rankloop.run import this_machine
-    from rankloop.studies.statistics import compare
+    from rankloop.statistics import compare
 
     best = result.best
     return {
@@ -112,7 +112,7 @@ def _document(result: "TuningResult") -> dict[str, Any]:
 
 
 def _show(result: "TuningResult", out: Path | None) -> None:
-    from rankloop.studies.statistics import compare
+    from rankloop.statistics import compare
     from rankloop.studies.tuning.search import OBJECTIVES
     from rankloop.studies.tuning.study import shown
 

@@ -16,9 +16,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from rankloop.errors import DataError
 from rankloop.settings import is_number
+from rankloop.statistics import interval
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Record
-from rankloop.studies.statistics import interval
 
 # Okabe and Ito's palette; ROLTR, the subject, gets the strongest colour.
 _CYCLE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000")

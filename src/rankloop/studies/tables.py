@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rankloop.display import MISSING, mean_text, p_value, signed
+from rankloop.statistics import BothTests, compare, holm, interval
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Record, Results
-from rankloop.studies.statistics import Comparison, compare, holm, interval
 
 
 class Entry(NamedTuple):
@@ -80,7 +80,7 @@ class Significance(NamedTuple):
     user: str
     label: str
     reference: str
-    test: Comparison
+    test: BothTests
     pairs: int
 
 
@@ -149,7 +149,7 @@ def significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> l
     return tests
 
 
-def _test(runs: Sequence[Record], others: Sequence[Record], field: str) -> tuple[Comparison, int]:
+def _test(runs: Sequence[Record], others: Sequence[Record], field: str) -> tuple[BothTests, int]:
     """Welch over all runs; the paired test over those that share seed and fold, which an unfinished study may lack."""
     theirs = {(record.seed, record.fold): getattr(record, field) for record in others}
     shared = [record for record in runs if (record.seed, record.fold) in theirs]

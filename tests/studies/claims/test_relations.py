@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from rankloop.statistics import Difference
 from rankloop.studies.claims import relations
-from rankloop.studies.statistics import Difference
 
 from .made import methods, runs, verdict
 

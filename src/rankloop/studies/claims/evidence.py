@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankloop.statistics import Difference, d_z, difference, hedges_g, log_ratio, ratio
 from rankloop.studies.claims.relations import Judgement, Relation
 from rankloop.studies.records import Record, Results
-from rankloop.studies.statistics import Difference, d_z, difference, hedges_g, log_ratio, ratio
 
 FEWEST = 3  # pairs, or runs on each side; with fewer nothing is decided
 OFFLINE_MARGIN = 0.01  # nDCG: less than this is no difference

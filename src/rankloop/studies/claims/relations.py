@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rankloop.studies.statistics import Difference
+from rankloop.statistics import Difference
 
 
 class Judgement(NamedTuple):

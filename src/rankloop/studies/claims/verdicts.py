@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from rankloop.statistics import holm
 from rankloop.studies.claims.evidence import Finding, MissingError, Part, Scene, find, grid_for
 from rankloop.studies.claims.sentences import SENTENCES, Sentence
 from rankloop.studies.records import Results
-from rankloop.studies.statistics import holm
 
 LEVEL = 0.05
 

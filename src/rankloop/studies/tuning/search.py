@@ -24,8 +24,8 @@ from rankloop.errors import DataError, DivergenceError, SettingsError
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
+from rankloop.statistics import Interval, interval
 from rankloop.studies.specification import Source, source_of
-from rankloop.studies.statistics import Interval, interval
 from rankloop.studies.tuning.space import chosen_of, learners_of, search_space
 from rankloop.studies.tuning.values import described
 from rankloop.users import User
