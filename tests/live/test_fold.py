@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
-from rankloop.live.errors import StoreError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
 from rankloop.live.fold import FATES, Fold, summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
@@ -371,3 +371,34 @@ def test_a_kept_state_of_a_format_nobody_knows_is_refused_with_a_sentence():
     ):
         with pytest.raises(StoreError, match="format 2, and this rankloop reads format 1"):
             read()
+
+
+def spoiled(state, **other):
+    return msgspec.msgpack.encode(msgspec.msgpack.decode(state) | other)
+
+
+@pytest.mark.parametrize("damage", [
+    lambda state: b"",
+    lambda state: b"\xc1" + state,
+    lambda state: state[: len(state) // 2],
+    lambda state: msgspec.msgpack.encode([1, 2]),
+    lambda state: msgspec.msgpack.encode({"version": 3}),
+    lambda state: spoiled(state, arrays={}),
+    lambda state: spoiled(state, arrays={"ranker.weights": b"123"}),
+    lambda state: spoiled(state, scaling={"count": 1.0, "mean": b"", "m2": b"", "frozen": False}),
+    lambda state: spoiled(state, scaling={"count": None}),
+    lambda state: spoiled(state, recent=b"\0" * 8),
+    lambda state: spoiled(state, mode="asleep"),
+    lambda state: spoiled(state, version=None),
+])  # fmt: skip
+def test_a_damaged_state_is_refused_with_a_sentence_that_names_the_model(damage):
+    fold = lively(ROLTR()).fold
+    with pytest.raises(StateError, match=r"^model 'm': its kept state is damaged \(.+\); rankloop log refold computes"):
+        Fold.restored(fold.settings, damage(fold.state()), fold.offset)
+
+
+def test_a_damaged_state_is_refused_by_those_who_only_look_at_it_too():
+    state = lively(ROLTR()).fold.state()
+    for damaged in (state[:40], spoiled(state, arrays={}), spoiled(state, arrays={"ranker.weights": b"123"})):
+        with pytest.raises(StateError, match="its kept state is damaged"):
+            summary_of(damaged)

@@ -1,18 +1,20 @@
 """The models as ranking sees them: the newest state, never an older one, and numbers that nobody else has."""
 
 import asyncio
+import sqlite3
 
 import msgspec
 import pytest
 
 from rankloop.live import registry
-from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.errors import RequestError, StateError, StoreError
 from rankloop.live.fold import Fold
-from rankloop.live.models import create_model, delete_model
+from rankloop.live.models import act, create_model, delete_model, describe, roll_back
 from rankloop.live.registry import LiveModel
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import StoredModel
+from rankloop.logs.refolding import refold
 
 from .in_process import X, click, rank, running, told, until
 
@@ -140,3 +142,46 @@ def test_a_newer_snapshot_of_another_process_is_ranked_from(tmp_path):
 
     one, two = told(story())
     assert one == two != [0.0, 0.0]
+
+
+def damage(path, version=0):
+    """Spoil a model's kept state behind the service's back."""
+    with sqlite3.connect(path) as connection:
+        changed = connection.execute("UPDATE snapshots SET state = x'c1' WHERE version >= ?", [version]).rowcount
+    connection.close()
+    return changed
+
+
+def test_a_model_whose_kept_state_is_damaged_shows_the_incoming_order_and_the_others_go_on(tmp_path, caplog):
+    async def story():
+        path = tmp_path / "log.db"
+        async with running(path, model("a")) as service:
+            page = await rank(service, X[:, :2], name="a")
+            await click(service, page.impression, page.ranking[:1], close=True)
+            await until(lambda: service.registry.get("a").version == 1)
+        assert damage(path) > 0
+        async with running(path, model("b")) as service:
+            fallback, page = [await rank(service, X[:, :2], name=name) for name in "ab"]
+            await click(service, page.impression, page.ranking[:1], close=True)
+            await until(lambda: service.registry.get("b").version == 1)
+            described = describe(service, service.registry.get("a"))
+            troubles = service.trouble(), service.damaged()
+            for refused in (act(service, service.registry.get("a"), "pause"), service_roll_back(service)):
+                with pytest.raises(StateError, match="model 'a': its kept state is damaged"):
+                    await refused
+            done = await asyncio.to_thread(refold, path, "a", 1)
+            await until(lambda: service.registry.get("a").damage is None)
+            healed = await rank(service, X[:, :2], name="a")
+            await click(service, healed.impression, healed.ranking[:1], close=True)
+            await until(lambda: service.registry.get("a").version == done.version + 1)
+            return fallback, described, troubles, done
+
+    def service_roll_back(service):
+        return roll_back(service, service.registry.get("a"), 0)
+
+    fallback, described, troubles, done = told(story())
+    assert (fallback.group, fallback.impression, fallback.ranking) == ("fallback", None, [f"d{i}" for i in range(6)])
+    assert fallback.reason.startswith("model 'a': its kept state is damaged")
+    assert (described.mode, described.version, described.trouble) == ("damaged", 1, fallback.reason)
+    assert troubles == ([], [fallback.reason])
+    assert (done.begins, done.learned, done.version, done.distance) == ("the beginning", 1, 2, 0.0)

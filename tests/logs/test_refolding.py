@@ -2,8 +2,10 @@
 
 import threading
 
+import pytest
 from tests.patience import PATIENCE
 
+from rankloop.errors import SettingsError
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner, load
@@ -11,7 +13,7 @@ from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refold
 from rankloop.logs.trimming import compact, erase
 
-from .writing import only_model, problems
+from .writing import blob, change, only_model, problems
 
 
 def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_refold(log, store, address):
@@ -86,3 +88,22 @@ def test_a_refold_of_a_compacted_log_goes_on_from_its_oldest_snapshot(log, store
     compact(address, 1.0 / 86_400 * 25, log.at)
     assert refold(address, "shop", log.at).begins == "version 80"
     assert (load(store, store.models()[0])[0].ranker.weights == before).all()
+
+
+def test_a_refold_goes_by_the_log_and_needs_no_state_that_can_be_read(log, store, address):
+    weights = log.fold.ranker.weights.copy()
+    change(store, "UPDATE snapshots SET state = " + blob(store, b"\xc1"))
+    done = refold(address, "shop", log.at)
+    assert (done.begins, done.learned, done.version, done.distance) == ("the beginning", 60, 61, 0.0)
+    assert (load(store, store.models()[0])[0].ranker.weights == weights).all()
+
+
+def test_with_its_first_events_gone_a_refold_begins_at_the_oldest_state_that_can_be_read(log, store, address):
+    compact(address, 1.0 / 86_400 * 25, log.at)
+    oldest, *others = sorted(snapshot.version for snapshot in store.snapshots(log.model))
+    change(store, f"UPDATE snapshots SET state = {blob(store, bytes(9))} WHERE version IN ({oldest}, {others[-1]})")
+    if others[:-1]:
+        assert refold(address, "shop", log.at).begins == f"version {others[0]}"
+    change(store, "UPDATE snapshots SET state = " + blob(store, b"\xc1"))
+    with pytest.raises(SettingsError, match="shop has neither its first events nor a readable snapshot left"):
+        refold(address, "shop", log.at)

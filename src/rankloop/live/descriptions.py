@@ -6,7 +6,7 @@ import msgspec
 
 from rankloop.live.settings import ModelSettings
 
-Mode = Literal["learning", "paused", "frozen"]
+Mode = Literal["learning", "paused", "frozen", "damaged"]
 
 
 class Exploration(msgspec.Struct):
@@ -32,6 +32,8 @@ class Model(msgspec.Struct, kw_only=True):
     open: int
     fates: dict[str, int]
     exploration: Exploration
+    trouble: str | None = None
+    """Why its pages go out in the incoming order: its kept state cannot be read. Then the weights mean nothing."""
 
 
 class SnapshotDocument(msgspec.Struct, kw_only=True):

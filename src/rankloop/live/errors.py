@@ -7,6 +7,10 @@ class StoreError(RankloopError):
     """The store cannot be read or written at the moment; nothing was acknowledged. No fault of the input."""
 
 
+class StateError(StoreError):
+    """A model's kept state cannot be read. It is this model's trouble alone, and its log can still be folded."""
+
+
 class RequestError(RankloopError):
     """A request that cannot be answered as it is: `code` is for machines, the text for people."""
 

@@ -5,7 +5,7 @@ order in which processes happened to run. So after any crash the same log gives 
 """
 
 from collections import Counter
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
-from rankloop.live.errors import StoreError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
@@ -35,12 +35,28 @@ class View(NamedTuple):
     model: Any
     scaler: Scaler
     mode: str
+    damage: str | None = None
+    """Why this only stands in for a state that cannot be read; then nothing is ranked with it."""
 
     def scores(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """One score per candidate, of features as the ranker sees them."""
         scores = np.zeros(len(X), np.float32)
         score_candidates(self.model, X, scores)
         return scores
+
+
+class _Kept(msgspec.Struct):
+    """A kept state, as `Fold.state` writes it; one without a number is of format 1."""
+
+    arrays: dict[str, bytes]
+    scaling: dict[str, Any]
+    mode: Literal["learning", "paused", "frozen"]
+    version: int
+    fates: dict[str, int]
+    clicks: float
+    moved: float
+    explored: float
+    recent: bytes
 
 
 class Summary(NamedTuple):
@@ -63,8 +79,11 @@ def summary_of(state: bytes) -> Summary:
     array([0.5, 0. ])
     """
     then = _decoded(state)
-    weights = np.frombuffer(then["arrays"]["ranker.weights"], np.float64)
-    return Summary(then["version"], then["mode"], weights, Counter(then["fates"]), then["clicks"], then["explored"])
+    try:
+        weights = np.frombuffer(then.arrays["ranker.weights"], np.float64)
+    except (KeyError, ValueError) as error:
+        raise _damaged(error) from None
+    return Summary(then.version, then.mode, weights, Counter(then.fates), then.clicks, then.explored)
 
 
 class Fold:
@@ -93,7 +112,10 @@ class Fold:
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
         """Go on from a kept state, which has the weights: where the model once began is not worked out again."""
         fold = cls(settings, [0.0] * len(settings.names))
-        fold.restore(state, offset)
+        try:
+            fold.restore(state, offset)
+        except StoreError as error:
+            raise type(error)(f"model {settings.name!r}: {error}") from None
         return fold
 
     def apply(self, event: Event, shown: Event | None = None) -> str | None:
@@ -208,8 +230,7 @@ class Fold:
 
     def _roll_back(self, restored: Restored) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted."""
-        then = _decoded(restored.state)
-        self._restore_learned(then)
+        self._restore_learned(_decoded(restored.state))
         self.version += 1
 
     def state(self) -> bytes:
@@ -237,30 +258,41 @@ class Fold:
         """Go on from a snapshot."""
         then = _decoded(state)
         self._restore_learned(then)
-        self.mode, self.version, self.offset = then["mode"], then["version"], offset
-        self.clicks, self.moved, self.explored = then["clicks"], then["moved"], then["explored"]
-        self.fates = Counter(then["fates"])
-        self._recent = np.frombuffer(then["recent"], np.uint64).copy()
+        if len(then.recent) != self._recent.nbytes:
+            raise _damaged(ValueError(f"{len(then.recent)} bytes instead of {self._recent.nbytes}"))
+        self._recent = np.frombuffer(then.recent, np.uint64).copy()
+        self.mode, self.version, self.offset = then.mode, then.version, offset
+        self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
+        self.fates = Counter(then.fates)
 
-    def _restore_learned(self, then: dict[str, Any]) -> None:
-        for name, array in arrays_of(self.ranker.model).items():
-            array[...] = np.frombuffer(then["arrays"][name], array.dtype).reshape(array.shape)
-        self.scaler.restore(then["scaling"])
+    def _restore_learned(self, then: _Kept) -> None:
+        try:
+            for name, array in arrays_of(self.ranker.model).items():
+                array[...] = np.frombuffer(then.arrays[name], array.dtype).reshape(array.shape)
+            self.scaler.restore(then.scaling)
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(error) from None
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
         return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode)
 
 
-def _decoded(state: bytes) -> dict[str, Any]:
-    """What a kept state holds; one without a number is of format 1."""
-    then: dict[str, Any] = msgspec.msgpack.decode(state)
-    if (number := then.get("format", 1)) != FORMAT:
-        raise StoreError(
-            f"a model's kept state has format {number}, and this rankloop reads format {FORMAT}; "
-            f"use the version of rankloop that wrote it"
-        )
-    return then
+def _decoded(state: bytes) -> _Kept:
+    try:
+        plain = msgspec.msgpack.decode(state)
+        if isinstance(plain, dict) and (number := plain.get("format", 1)) != FORMAT:
+            raise StoreError(
+                f"its kept state has format {number}, and this rankloop reads format {FORMAT}; "
+                f"use the version of rankloop that wrote it"
+            )
+        return msgspec.convert(plain, _Kept)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise _damaged(error) from None
+
+
+def _damaged(error: Exception) -> StateError:
+    return StateError(f"its kept state is damaged ({error}); rankloop log refold computes it anew from the log")
 
 
 def _key(client: bytes) -> np.uint64:

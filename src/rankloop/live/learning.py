@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from rankloop.live.errors import StoreError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
 from rankloop.live.settings import ModelSettings
@@ -47,6 +47,8 @@ class Learner:
         self._saved: dict[int, int] = {}
         self._changed: set[int] = set()
         self._leases: dict[int, Any] = {}
+        self._damaged: dict[int, tuple[int, int]] = {}
+        """Models whose newest snapshot, of this version and offset, cannot be read."""
         self._position = 0
         self._snapshot_at = 0.0
         self._wake = threading.Event()
@@ -131,7 +133,10 @@ class Learner:
         stored = {model.id: model for model in self._store.models()}
         for gone in set(self._leases) - set(stored):
             self._let_go(gone)
+        newest = self._store.newest_versions() if self._damaged else {}
         for model in stored.values():
+            if model.id in self._damaged and newest.get(model.id) == self._damaged[model.id]:
+                continue
             if model.id in self._leases and not self._leases[model.id].alive():
                 self._let_go(model.id)
             if model.id not in self._leases:
@@ -147,7 +152,15 @@ class Learner:
         self._folds.pop(model, None)
 
     def _load(self, model: StoredModel) -> None:
-        fold, saved = load(self._store, model)
+        try:
+            fold, saved = load(self._store, model)
+        except StateError as error:
+            # Without its lease: a refold, which goes by the log, can put a new state in the place of this one.
+            log.warning("%s; the other models learn on", error)
+            self._damaged[model.id] = self._store.newest_versions()[model.id]
+            self._let_go(model.id)
+            return
+        self._damaged.pop(model.id, None)
         self._folds[model.id], self._saved[model.id] = fold, saved
         self._position = min(self._position, fold.offset) if len(self._folds) > 1 else fold.offset
         if saved < 0:

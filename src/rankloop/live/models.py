@@ -93,6 +93,7 @@ async def act(service: Service, model: LiveModel, action: str) -> Model:
     if action == "freeze-scaling" and model.settings.scaling != "running":
         scaling = model.settings.scaling if isinstance(model.settings.scaling, str) else "fixed"
         raise RequestError("nothing_to_freeze", f"scaling {scaling!r} does not change as the model learns")
+    model.require_whole()
     [offset] = await service.append(Control(model.id, ACTIONS[action], now()))
     await model.applied(offset)
     return describe(service, model)
@@ -100,7 +101,9 @@ async def act(service: Service, model: LiveModel, action: str) -> Model:
 
 async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
+    model.require_whole()
     snapshot = await _snapshot(service, model, version)
+    Fold.restored(model.settings, snapshot.state, snapshot.offset)  # a damaged state must not get into the log
     body = encode(Restored(version, snapshot.state, snapshot.offset))
     [offset] = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
     await model.applied(offset)
@@ -196,4 +199,5 @@ def describe(service: Service, model: LiveModel) -> Model:
         exploration=Exploration(
             model.settings.learner.policy_temperature, fold.explored / learned if fold and learned else None
         ),
+        trouble=view.damage,
     )

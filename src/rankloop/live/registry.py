@@ -1,14 +1,17 @@
 """The models of a service, as ranking sees them: settings, the newest state, and numbers for impressions."""
 
 import asyncio
+import logging
 import threading
 
-from rankloop.live.errors import RequestError, StoreError
-from rankloop.live.fold import View
+from rankloop.live.errors import RequestError, StateError, StoreError
+from rankloop.live.fold import Fold, View
 from rankloop.live.learning import load, settings_of
 from rankloop.live.ranking import Ranking
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
+
+log = logging.getLogger("rankloop.service")
 
 BLOCK = 10_000
 """Impression numbers are taken from the store in blocks, so that ranking need not ask for each."""
@@ -42,6 +45,17 @@ class LiveModel:
         if self._view is None:
             raise StoreError(f"the state of model {self.settings.name!r} is still being loaded")
         return self._view
+
+    @property
+    def damage(self) -> str | None:
+        """Why its kept state cannot be read, if so: then pages go out in the incoming order."""
+        return self._view.damage if self._view else None
+
+    def require_whole(self) -> View:
+        """The newest state, or a StateError if it cannot be read."""
+        if self.damage:
+            raise StateError(self.damage)
+        return self.view()
 
     async def next_number(self, patience: float) -> int:
         """A number that no other impression of this model has, or a StoreError after so many seconds."""
@@ -80,6 +94,8 @@ class LiveModel:
         try:
             async with asyncio.timeout(PATIENCE):
                 while not self.has_applied(offset):
+                    if self.damage:
+                        raise StateError(self.damage)
                     await self._published.wait()
         except TimeoutError:
             raise RequestError(
@@ -145,13 +161,24 @@ class Registry:
             for model_id, (_, offset) in self._store.newest_versions().items():
                 known = self._ids.get(model_id)
                 if known and not known.has_applied(offset):
-                    self.publish(model_id, load(self._store, stored[model_id])[0].view())
+                    self.publish(model_id, self._newest_of(stored[model_id]))
 
     def _add(self, stored: StoredModel) -> None:
         model = LiveModel(self._store, stored)
-        model.publish(load(self._store, stored)[0].view())
+        model.publish(self._newest_of(stored))
         self._ids[model.id] = self._models[model.settings.name] = model
         self._newest = max(self._newest, model.id)
+
+    def _newest_of(self, stored: StoredModel) -> View:
+        """A model's newest state; if it cannot be read, what stands in for it and says why."""
+        try:
+            return load(self._store, stored)[0].view()
+        except StateError as error:
+            log.warning("%s; until then its pages go out in the incoming order", error)
+            settings = settings_of(stored)
+            version, offset = self._store.newest_versions()[stored.id]
+            blank = Fold(settings, [0.0] * len(settings.names)).view()
+            return blank._replace(version=version, offset=offset, mode="damaged", damage=str(error))
 
     def publish(self, model: int, view: View) -> None:
         """A new state, from the learner's thread."""

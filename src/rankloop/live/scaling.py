@@ -83,8 +83,8 @@ class Scaler:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot."""
-        self.count, self.frozen = state["count"], state["frozen"]
-        self.mean, self.m2 = np.frombuffer(state["mean"]), np.frombuffer(state["m2"])
+        self.count, self.frozen = float(state["count"]), bool(state["frozen"])
+        self.mean, self.m2 = (np.frombuffer(state[name]).reshape(self.mean.shape) for name in ("mean", "m2"))
 
 
 def _merged(

@@ -89,7 +89,7 @@ class Service:
         model = self.registry.get(name)
         request = checked_request(body, model.settings, self.limits, self.hash_client(body.client))
         try:
-            view, number = model.view(), await model.next_number(PATIENCE)
+            view, number = model.require_whole(), await model.next_number(PATIENCE)
             ranked = model.ranking.rank(view, request, number, rest=body.rest)
             at = now()
             await self.append(_show(model, ranked.impression, number, at, request.client))
@@ -257,6 +257,10 @@ class Service:
         elif self.learner and self.learner.error:
             troubles.append(f"learner: {self.learner.error}")
         return troubles
+
+    def damaged(self) -> list[str]:
+        """Models whose kept state cannot be read, in sentences: their pages go out in the incoming order."""
+        return [model.damage for model in self.registry.all() if model.damage]
 
     def folds(self) -> dict[int, Fold]:
         """The states that this process is learning, by model."""

@@ -5,11 +5,13 @@ import gc
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
 
 from rankloop.errors import RankloopError, SettingsError
+from rankloop.live.errors import StateError
 from rankloop.live.fold import summary_of
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
@@ -54,7 +56,8 @@ def serve(
     try:
         for model in store.models():
             if kept := store.newest_snapshot(model.id):
-                summary_of(kept.state)  # one that cannot be read is refused before anybody waits for a page
+                with suppress(StateError):  # damage is one model's trouble, and the others are served
+                    summary_of(kept.state)
         listening = listen(host, port)
     except RankloopError:
         store.close()

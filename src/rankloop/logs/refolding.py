@@ -5,15 +5,18 @@ the log alone still tells what the weights are.
 """
 
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
+from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import closed_impression, load, settings_of
+from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
@@ -55,7 +58,7 @@ def refold(address: str | Path, name: str, at: int, progress: Progress = silent)
         model = find_model(store, name)
         again = _Again(store, model)
         again.follow(progress)
-        old, _ = load(store, model)
+        old = _newest(store, model)
         _follow(store, model, old)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
@@ -91,17 +94,11 @@ class _Again:
         self._states: dict[int, bytes] = {}
 
     def _beginning(self) -> tuple[Fold, str]:
-        settings = settings_of(self._model)
-        created = self._store.events(0, 1, kinds=(Kind.CREATED,), model=self._model.id)
-        if created and created[0].offset + 1 >= int(self._store.fact(COMPACTED) or 0):
-            fold = Fold(settings)
-            fold.offset = created[0].offset
+        if fold := _as_made(self._store, self._model):
             return fold, "the beginning"
-        snapshots = self._store.snapshots(self._model.id)
-        oldest = self._store.snapshot(self._model.id, snapshots[-1].version) if snapshots else None
-        if oldest is None:
-            raise SettingsError(f"refold: {self._model.name} has neither its first events nor a snapshot left")
-        return Fold.restored(settings, oldest.state, oldest.offset), f"version {oldest.version}"
+        if fold := _first_readable(self._store, self._model, self._store.snapshots(self._model.id)[::-1]):
+            return fold, f"version {fold.version}"
+        raise SettingsError(f"refold: {self._model.name} has neither its first events nor a readable snapshot left")
 
     def follow(self, progress: Progress) -> None:
         """Fold what is in the log by now."""
@@ -131,6 +128,33 @@ class _Again:
         self.fold.apply(event, closed_impression(self._store, event))
 
 
+def _as_made(store: Store, model: StoredModel) -> Fold | None:
+    """The model before its first event, if all of its events are in the log."""
+    created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
+    if not created or created[0].offset + 1 < int(store.fact(COMPACTED) or 0):
+        return None
+    fold = Fold(settings_of(model))
+    fold.offset = created[0].offset
+    return fold
+
+
+def _first_readable(store: Store, model: StoredModel, snapshots: Iterable[Snapshot]) -> Fold | None:
+    """The first of these states that is not damaged."""
+    for snapshot in snapshots:
+        kept = store.snapshot(model.id, snapshot.version)
+        with suppress(StateError):
+            if kept is not None:
+                return Fold.restored(settings_of(model), kept.state, kept.offset)
+    return None
+
+
+def _newest(store: Store, model: StoredModel) -> Fold:
+    """The newest state that can be read; where none can, the one that the model began with."""
+    fold = _first_readable(store, model, store.snapshots(model.id)) or _as_made(store, model)
+    assert fold is not None, "the new state had to begin somewhere, too"
+    return fold
+
+
 def _follow(store: Store, model: StoredModel, fold: Fold) -> None:
     """Bring a state up to the end of the log."""
     for event in each_event(store, fold.offset, kinds=FOLDED, model=model.id):
@@ -155,8 +179,10 @@ def _kept(store: Store, model: StoredModel, offset: int, at: int) -> int | None:
 
 
 def _save(store: Store, model: StoredModel, at: int) -> int | None:
-    fold, expects = load(store, model)
+    fold, (newest, expects) = _newest(store, model), store.newest_versions().get(model.id, (-1, -1))
     _follow(store, model, fold)
+    # A state that could not be read may have been of a later version than what the log gives without it.
+    fold.version = max(fold.version, newest + 1)
     snapshot = Snapshot(model.id, fold.version, fold.offset, at, fold.state())
     with store.transaction() as transaction:
         kept = transaction.save_snapshot(snapshot, expects)

@@ -177,7 +177,7 @@ class _Check:
     def _restored(self, snapshot: Snapshot) -> Fold | None:
         try:
             return Fold.restored(self._settings, snapshot.state, snapshot.offset)
-        except (RankloopError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
+        except RankloopError as error:
             self.problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
             return None
 

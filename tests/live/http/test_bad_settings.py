@@ -125,6 +125,9 @@ def test_a_dry_run_makes_nothing(app):
 BAD_ADDRESSES = [
     ("POST", "/v1/models?dry_run=maybe", {"name": "n", "features": 1}, 422, "dry_run must be true or false"),
     ("POST", "/v1/models?dryrun=true", {"name": "n", "features": 1}, 422, "no parameter 'dryrun' here, only dry_run"),
+    ("POST", "/v1/models?dry_run=true&dry_run=false", {"name": "n", "features": 1}, 422, "dry_run is given more than"),
+    ("POST", "/v1/clicks?close=true", {"impression": "x", "clicks": []}, 422, "no parameter 'close' here, nor any"),
+    ("GET", "/v1/models?limit=2", None, 422, "no parameter 'limit' here, nor any other"),
     ("GET", "/v1/models/shop/compare?from=0&to=1&x=1", None, 422, "no parameter 'x' here, only from, to"),
     ("GET", "/v1/models/shop/export?fromat=solr", None, 422, "no parameter 'fromat' here, only format, version"),
     ("GET", "/ubi/events?model=shop&count=5", None, 422, "no parameter 'count' here, only model, after, limit"),

@@ -39,13 +39,20 @@ def test_what_is_not_as_declared_is_refused_with_what_would_be(parameter, text, 
     assert caught.value.code == "invalid_request"
 
 
-def test_an_endpoint_with_parameters_takes_no_others_and_one_without_does_not_look():
+def test_an_endpoint_takes_the_parameters_that_it_declares_each_once_and_no_others():
     listed = Endpoint("GET", "/v1/models/{model}/x", "admin", dict, query=(LIMIT, DRY))
-    assert listed.values({"model": "shop"}, {"limit": "2"}) == {"model": "shop", "limit": 2, "dry": False}
+    assert listed.values({"model": "shop"}, [("limit", "2")]) == {"model": "shop", "limit": 2, "dry": False}
     for name in ("dryrun", "model"):
         with pytest.raises(RequestError, match=f"there is no parameter '{name}' here, only limit, dry"):
-            listed.values({"model": "shop"}, {name: "x"})
-    assert Endpoint("GET", "/v1/models/{model}", "admin", dict).values({"model": "m"}, {"x": "1"}) == {"model": "m"}
+            listed.values({"model": "shop"}, [(name, "x")])
+    with pytest.raises(RequestError, match="dry is given more than once; send it once"):
+        listed.values({"model": "shop"}, [("dry", "true"), ("dry", "false")])
+    with pytest.raises(RequestError, match="there is no parameter 'x' here, nor any other"):
+        Endpoint("GET", "/v1/models/{model}", "admin", dict).values({"model": "m"}, [("x", "1")])
+
+
+def test_what_everybody_may_ask_ignores_what_probes_append():
+    assert Endpoint("GET", "/healthz", None, dict).values({}, [("x", "1"), ("x", "2")]) == {}
 
 
 def test_every_code_that_is_declared_has_a_status():

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -75,8 +76,7 @@ class Application:
 
     def _route(self, endpoint: Endpoint) -> Route:
         async def handle(request: Request) -> Encoded:
-            query = dict(request.query_params)
-            return await self._answer(endpoint, request.scope, request.receive, request.path_params, query)
+            return await self._answer(endpoint, request.scope, request.receive, request.path_params)
 
         return Route(endpoint.path, handle, methods=[endpoint.method])
 
@@ -109,14 +109,12 @@ class Application:
             for pattern, endpoint in self._hot:
                 match = pattern.fullmatch(scope["path"])
                 if match:
-                    encoded = await self._answer(endpoint, scope, receive, match.groupdict(), {})
+                    encoded = await self._answer(endpoint, scope, receive, match.groupdict())
                     await encoded(scope, receive, send)
                     return
         await self.pages(scope, receive, send)
 
-    async def _answer(
-        self, endpoint: Endpoint, scope: Any, receive: Any, path: dict[str, str], query: dict[str, str]
-    ) -> Encoded:
+    async def _answer(self, endpoint: Endpoint, scope: Any, receive: Any, path: dict[str, str]) -> Encoded:
         began = time.perf_counter()
         headers = dict(scope["headers"])
         media_type = media_type_of(headers)
@@ -130,7 +128,7 @@ class Application:
             if "model" in path:
                 # What does not exist is said first.
                 self.service.registry.get(path["model"])
-            values = endpoint.values(path, query)
+            values = endpoint.values(path, parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
             given = None if endpoint.body is None else decoded(endpoint.body, body, media_type)
             call = Call(self.service, self.keys, self.metrics, headers, values, given)
             content = await endpoint.handler(call)

@@ -2,7 +2,7 @@
 that does it. Routing, the checks before it, and the OpenAPI document follow from the declaration."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from rankloop.live.errors import RequestError
@@ -72,7 +72,8 @@ class Endpoint:
         replies: types of answers, or a Reply for what is not a plain 200. Several of one status: any of them.
         body: the type of the body, if it has one.
         needs_body: whether there must be one; if not, an empty one stands for the defaults.
-        query: parameters; an endpoint without any does not look at the query.
+        query: parameters; others, and one sent twice, are refused. Only what everybody may ask ignores its query:
+            probes and scrapers append what they like.
         refuses: codes of errors that do not follow from the rest.
         hot: whether live traffic uses it.
         always: whether it is answered however busy the service is.
@@ -96,12 +97,16 @@ class Endpoint:
         self.handler, self.name = handler, handler.__name__
         return self
 
-    def values(self, path: dict[str, str], query: Mapping[str, str]) -> dict[str, Any]:
+    def values(self, path: dict[str, str], query: Iterable[tuple[str, str]]) -> dict[str, Any]:
         """The values of all parameters, by name."""
-        for name in query if self.query else ():
-            # `?dryrun=true` must not do what a dry run would not.
+        texts: dict[str, str] = {}
+        for name, text in query if self.scope is not None else ():
+            # Neither `?dryrun=true` nor `?dry_run=true&dry_run=false` may do what a dry run would not.
             if name not in self.query:
-                known = ", ".join(self.query)
-                raise RequestError("invalid_request", f"there is no parameter {name[:40]!r} here, only {known}")
-        given = {name: parameter.read(query.get(name)) for name, parameter in self.query.items()}
+                known = f"only {', '.join(self.query)}" if self.query else "nor any other"
+                raise RequestError("invalid_request", f"there is no parameter {name[:40]!r} here, {known}")
+            if name in texts:
+                raise RequestError("invalid_request", f"{name} is given more than once; send it once")
+            texts[name] = text
+        given = {name: parameter.read(texts.get(name)) for name, parameter in self.query.items()}
         return given | {parameter.name: parameter.read(path[parameter.name]) for parameter in self.in_path}

@@ -21,9 +21,8 @@ from rankloop.live.settings import ModelSettings
 async def export(call: Call) -> Answer:
     """The model as a file: `?format=…`, and `&version=…` for a kept state instead of the newest."""
     model, form = call.model, call["format"]
-    view = model.view()
-    if call["version"] is not None:
-        view = (await models.restored(call.service, model, call["version"])).view()
+    version = call["version"]
+    view = model.require_whole() if version is None else (await models.restored(call.service, model, version)).view()
     try:
         linear = linear_model(model.settings, view)
         content = await asyncio.to_thread(export_model, linear, form)

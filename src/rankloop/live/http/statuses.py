@@ -1,7 +1,7 @@
 """Which HTTP status goes with which error. The service knows codes and sentences only; HTTP's numbers are here."""
 
 from rankloop.errors import RankloopError
-from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.errors import RequestError, StateError, StoreError
 
 CODES = {
     400: ("malformed_body", "malformed_request", "impression_invalid"),
@@ -12,7 +12,7 @@ CODES = {
     ),
     405: ("method_not_allowed",),
     408: ("body_too_slow", "head_too_slow"),
-    409: ("name_taken", "too_many_models", "nothing_to_freeze", "not_exportable"),
+    409: ("name_taken", "too_many_models", "nothing_to_freeze", "not_exportable", "state_damaged"),
     410: ("impression_expired", "model_deleted", "page_gone"),
     413: ("body_too_large",),
     415: ("unsupported_media_type",),
@@ -30,6 +30,8 @@ def code_of(error: Exception) -> str:
     match error:
         case RequestError():
             return error.code if error.code in STATUSES else "internal"
+        case StateError():
+            return "state_damaged"
         case StoreError():
             return "store_unavailable"
         case RankloopError():

@@ -134,7 +134,7 @@ class _Dashboard:
             "bars": panels.weight_bars(model),
             "service": panels.answers(self._service, recent),
             "latency_minutes": LATENCY_MINUTES,
-            "offered": [(action, ACTIONS[action][0]) for action in OFFERED[model.view().mode]],
+            "offered": [(action, ACTIONS[action][0]) for action in OFFERED.get(model.view().mode, ())],
             "snapshots": reading.snapshots[: panels.SNAPSHOTS],
             "walk": self._walk_through(request, model),
         }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.live.errors import StoreError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED
 from rankloop.live.fold import summary_of
 from rankloop.live.registry import LiveModel
@@ -70,7 +70,7 @@ class Readings:
     async def model(self, model: LiveModel, over: Over) -> Reading:
         """A model over a stretch of time."""
         reading, trouble = await self._ask((model.id, over.name), lambda: self._read(model, over))
-        return (reading or EMPTY)._replace(trouble=trouble)
+        return (reading or EMPTY)._replace(trouble=trouble or model.damage)
 
     async def day(self) -> tuple[dict[int, list[Tally]], str | None]:
         """The last 24 hours of whole pages, of every model."""
@@ -148,7 +148,10 @@ class Readings:
                 whole = self._service.store.snapshot(*key)
                 if whole is None:
                     continue
-                self._weights[key] = summary_of(whole.state).weights
+                try:
+                    self._weights[key] = summary_of(whole.state).weights
+                except StateError:
+                    continue
                 if len(self._weights) > 5 * HISTORY:
                     del self._weights[next(iter(self._weights))]
             history.append((snapshot, self._weights[key]))
