@@ -5,7 +5,7 @@ from pathlib import Path
 
 import rankloop
 from rankloop.errors import SettingsError
-from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.errors import RequestError, StateError, StoreError
 from rankloop.live.http.statuses import CODES, STATUSES, code_of, status_of
 
 
@@ -17,7 +17,7 @@ def raised_codes():
                 code = node.args[0]
                 if isinstance(code, ast.Constant):
                     yield code.value
-    yield from (code_of(error) for error in (StoreError("…"), SettingsError("…"), KeyError("…")))
+    yield from (code_of(error) for error in (StateError("…"), StoreError("…"), SettingsError("…"), KeyError("…")))
 
 
 def test_the_table_has_every_code_that_is_raised_and_no_other():
@@ -28,6 +28,7 @@ def test_the_table_has_every_code_that_is_raised_and_no_other():
 def test_an_error_without_a_code_of_its_own_has_a_status_too():
     assert status_of(RequestError("name_taken", "…")) == 409
     assert status_of(StoreError("…")) == 503
+    assert status_of(StateError("…")) == 409
     assert status_of(SettingsError("…")) == 422
     assert status_of(KeyError("…")) == 500
     assert status_of(RequestError("nobody_knows", "…")) == 500
