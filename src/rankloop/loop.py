@@ -16,7 +16,7 @@ from rankloop.kernels import inlined_kernel, kernel
 from rankloop.kernels.draws import QUERIES, below, stream_key
 from rankloop.learners.contract import learn, show
 from rankloop.rankers.contract import score
-from rankloop.users.contract import click
+from rankloop.users.contract import Shown, click
 
 
 class Pending(NamedTuple):
@@ -112,7 +112,7 @@ def run_impressions(model, work, user, queries, pending, seed, first, last, told
             pending.scores[slot, : end - begin] = work.base.scores[: end - begin]
         for t in range(k):
             grades[t] = queries.grades[begin + page[t]]
-        click(user, grades, seed, i, feedback)
+        click(user, Shown(grades, page, begin, q), seed, i, feedback)
         note_impression(record, i - first, grades, feedback, queries.ideal_dcg[q], discount)
         if told_grades:
             for t in range(k):

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -20,7 +19,8 @@ from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
 from rankloop.run import Run, this_machine
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
 from rankloop.sources import fingerprint_of
-from rankloop.users import User
+from rankloop.users import User, require_user
+from rankloop.users import to_settings as user_settings
 
 PAGE_SIZE = 10
 _CHUNK = 20_000  # impressions between two looks at the clock when nothing is evaluated
@@ -46,7 +46,7 @@ def simulate(
 
     Args:
         learner: settings of a method, such as `rl.ROLTR()`.
-        user: who clicks, such as `rl.users.noisy()`.
+        user: who clicks, such as `rl.users.noisy()`; a named one takes the table for the collection's grades.
         data: queries are drawn from `data.train`, the learning curve is measured on `data.test`.
         impressions: how many pages are shown.
         seed: every draw is a function of it; same seed, same bits.
@@ -79,14 +79,13 @@ def simulate(
         "nothing_relevant": nothing_relevant,
     }
     require_learner("simulate", learner)
-    if isinstance(user, type) or not hasattr(user, "compiled"):
-        raise SettingsError(f"simulate: user must be somebody who clicks, such as rl.users.noisy(); got {user!r}")
+    require_user("simulate", user)
     if not isinstance(data, Collection):
         raise SettingsError(f"simulate: data must be a collection, such as rl.load('tiny'); got {data!r}")
     _check(settings)
     if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
-    user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
+    user = user.on(data)
     loop = _Loop(learner, user, data, weights, settings)
     record = Record(
         np.zeros(impressions),
@@ -106,8 +105,8 @@ def simulate(
         variance_curve=record.variance,
         settings={
             "learner": to_settings(learner),
-            "user": msgspec.json.decode(msgspec.json.encode(user)),
-            "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash},
+            "user": user_settings(user),
+            "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash, "grades": data.grades},
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
         }
         | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
@@ -126,7 +125,7 @@ class _Loop:
         seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
         self.model = learner.model(data.features, page_size, seed, weights)
         self._work = learner.work(data.features, page_size, train.longest)
-        self._user = user.compiled(page_size)
+        self._user = user.compiled(page_size, train)
         self._queries = train.arrays
         kept_scores = train.longest if delay and settings["late_scores"] == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)

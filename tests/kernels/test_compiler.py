@@ -11,9 +11,9 @@ from rankloop.kernels.compiler import kernel, sources_fingerprint
 
 USER = """
 from typing import NamedTuple
-import msgspec, numpy as np
+import numpy as np
 from rankloop.kernels import implements, kernel
-from rankloop.users.contract import click
+from rankloop.users.contract import User, click
 from patience import CLICKS
 
 class Clicks(NamedTuple):
@@ -21,14 +21,12 @@ class Clicks(NamedTuple):
 
 @implements(click, Clicks)
 @kernel
-def click_first(user, page_grades, seed, impression, clicks):
+def click_first(user, shown, seed, impression, clicks):
     clicks[:] = 0.0
     clicks[:CLICKS] = 1.0
 
-class Eager(msgspec.Struct, frozen=True, tag="eager", tag_field="kind"):
-    name: str = "eager"
-    def check_grades(self, highest, where): pass
-    def compiled(self, page_size): return Clicks(np.ones(page_size))
+class Eager(User, frozen=True):
+    def compiled(self, page_size, split=None): return Clicks(np.ones(page_size))
 """
 
 RUN = """

@@ -19,7 +19,7 @@ from rankloop.loop import draw_query
 from rankloop.propensities import PowerLaw
 from rankloop.simulation import simulate
 from rankloop.users import noisy
-from rankloop.users.position_based import click_by_position
+from rankloop.users.contract import click_page
 
 from ..proofs import small
 from .in_process import IDS, click, rank, running, told, until, weights
@@ -64,7 +64,7 @@ async def serve_the_simulations_visitors(path, learner, impressions: int) -> byt
             page = await rank(service, train.features[rows], client="one")
             grades = train.grades[rows][[int(name[1:]) for name in page.ranking]].astype(np.int64)
             clicks = np.zeros(len(grades))
-            click_by_position(user, grades, np.uint64(SEED), i, clicks)
+            click_page(user, grades, grades, 0, q, np.uint64(SEED), i, clicks)
             clicked = [name for name, c in zip(page.ranking, clicks, strict=True) if c]
             if clicked:
                 await click(service, page.impression, clicked)

@@ -21,7 +21,7 @@ from rankloop.offpolicy import (
 )
 from rankloop.policies import sample
 from rankloop.users import PositionBased
-from rankloop.users.position_based import click_by_position
+from rankloop.users.contract import click_page
 
 from .worlds import true_value
 
@@ -46,7 +46,7 @@ def logged(impressions, seed):
     for i in range(impressions):
         page = sample(LOGGED, size=3, seed=seed, impression=i)
         clicks = np.zeros(3)
-        click_by_position(user, GRADES[page], np.uint64(seed), i, clicks)
+        click_page(user, GRADES[page], page, 0, 0, np.uint64(seed), i, clicks)
         shown.append(tuple(page.tolist()))
         clicked.append(clicks)
     return shown, clicked

@@ -8,7 +8,7 @@ import numpy as np
 from rankloop.data.collection import Collection, Split
 from rankloop.loop import draw_query
 from rankloop.online import OnlineRanker, Page
-from rankloop.users.position_based import click_by_position
+from rankloop.users.contract import click_page
 
 
 def split(sizes, features: int, seed: int, highest: int = 4) -> Split:
@@ -45,7 +45,7 @@ def drive(
 ) -> OnlineRanker:
     """What `simulate` does, by hand: draw a query, rank, click, learn when it is due."""
     train = data.train
-    compiled = user.compiled(page_size)
+    compiled = user.on(data).compiled(page_size, train)
     ranker = OnlineRanker(learner, features=data.features, seed=seed, page_size=page_size, weights=weights)
     waiting: deque = deque()
     for i in range(impressions):
@@ -54,7 +54,7 @@ def drive(
         page = ranker.rank(train.features[rows])
         grades = train.grades[rows][page.documents].astype(np.int64)
         clicks = np.zeros(len(page))
-        click_by_position(compiled, grades, np.uint64(seed), i, clicks)
+        click_page(compiled, grades, page.documents, train.offsets[q], q, np.uint64(seed), i, clicks)
         if seen is not None:
             seen(i, page, clicks, grades)
         waiting.append((page, clicks, grades))

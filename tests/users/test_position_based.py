@@ -11,7 +11,7 @@ from rankloop.loop import draw_query
 from rankloop.propensities import Known, PowerLaw
 from rankloop.simulation import simulate
 from rankloop.users import PositionBased, by_name, navigational, near_random, noisy, perfect
-from rankloop.users.position_based import click_by_position
+from rankloop.users.contract import click_page
 
 from ..proofs import literal, small
 from ..proofs.chisquare import agrees
@@ -49,18 +49,18 @@ def clicks_on(user, page_grades, impressions, seed=5) -> np.ndarray:
     compiled = user.compiled(len(page_grades))
     grades, clicks = np.array(page_grades, np.int64), np.zeros((impressions, len(page_grades)))
     for i in range(impressions):
-        click_by_position(compiled, grades, np.uint64(seed), i, clicks[i])
+        click_page(compiled, grades, grades, 0, 0, np.uint64(seed), i, clicks[i])
     return clicks
 
 
 USERS = [
-    perfect(),
+    perfect(5),
     perfect(3),
-    noisy(),
+    noisy(5),
     noisy(3),
-    noisy(eta=0.5),
-    navigational(),
-    near_random(),
+    noisy(5, eta=0.5),
+    navigational(5),
+    near_random(5),
     PositionBased(attraction=[0.1, 0.9], examination=[1.0, 0.7, 0.7, 0.2, 0.5, 0.6, 0.01]),
 ]
 
@@ -77,7 +77,7 @@ def test_every_grade_is_clicked_at_every_rank_as_often_as_the_tables_say(user):
 
 
 def test_ranks_are_clicked_independently():
-    user = noisy(eta=0.3)
+    user = noisy(5, eta=0.3)
     page = [3, 0, 4]
     patterns = Counter(map(tuple, clicks_on(user, page, 20_000).astype(int).tolist()))
     chances = [user.attraction[g] * (1 / k) ** 0.3 for k, g in enumerate(page, start=1)]
@@ -114,7 +114,8 @@ def test_a_grade_that_is_no_grade_is_refused(grade):
     [
         ({"attraction": [0.1, 1.2]}, r"attraction\[1\] must be a probability in \[0, 1\]; got 1.2"),
         ({"attraction": []}, "attraction must be a list of probabilities"),
-        ({"attraction": "half"}, "attraction must be a list of probabilities, at least one; got 'half'"),
+        ({"attraction": "half"}, "attraction must be one of 'perfect', 'noisy'.*; got 'half'"),
+        ({"attraction": 0.5}, "attraction must be a list of probabilities, at least one; got 0.5"),
         ({"attraction": [float("nan")]}, r"attraction\[0\]"),
         ({"attraction": [0.5], "examination": [0.5, -0.1]}, r"\[1\].*got -0.1"),
         ({"attraction": [0.5], "examination": 5}, "examination"),

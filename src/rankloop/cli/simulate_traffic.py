@@ -60,9 +60,9 @@ def simulate_traffic(
     from rankloop.client import Client
     from rankloop.data import load
     from rankloop.live.traffic import ensure_model, play
-    from rankloop.settings import require_choice
+    from rankloop.settings import parse_value
 
-    require_choice("traffic", "user", user, users.ATTRACTIONS)
+    somebody = users.person("traffic", parse_value(user))
     method = _chosen_learner(learner, set_ or ())
     if picture is not None and (picture.suffix not in PICTURES or not picture.parent.is_dir()):
         raise SettingsError(f"--picture takes a {', '.join(PICTURES)} file in a folder that exists; got {picture}")
@@ -71,10 +71,10 @@ def simulate_traffic(
         with working(f"preparing {data}"):
             collection = load(data, fold=fold, scale=scale)
         described, new = ensure_model(client, model, collection, method, seed=seed, page_size=page_size)
-        err.print(_introduction(described, new, collection, user), markup=False)
+        err.print(_introduction(described, new, collection, somebody.name), markup=False)
         with progress_in_steps(f"{impressions:,} impressions", impressions) as advance:
             traffic = play(
-                client, model, users.by_name(user, collection.grades), collection, impressions, seed,
+                client, model, somebody, collection, impressions, seed,
                 evaluate_every=evaluate_every, batch=batch, visitors=visitors,
                 progress=lambda _, online, offline: advance(_standing(online, offline)),
             )  # fmt: skip

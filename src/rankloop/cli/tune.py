@@ -47,14 +47,14 @@ def tune(
     from rankloop import users
     from rankloop.files import write_text
     from rankloop.learners import from_settings
-    from rankloop.settings import require_choice, require_whole_number
+    from rankloop.settings import parse_value, require_choice, require_whole_number
     from rankloop.studies.specification import source_of
     from rankloop.studies.tuning import search
     from rankloop.studies.tuning.space import learners_of, parse_search, search_space
     from rankloop.studies.tuning.study import as_study
 
     require_choice("tune", "objective", objective, search.OBJECTIVES)
-    require_choice("tune", "user", user, users.ATTRACTIONS)
+    somebody = users.person("tune", parse_value(user))
     method = from_settings({"learner": learner})
     space = search_space(method, parse_search(set_ or ()))
     place = source_of(data, "tune")
@@ -69,7 +69,7 @@ def tune(
         search.opened(place, 0)
     with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as advance:
         result = search.tune(
-            method, user, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
+            method, somebody, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
             objective=cast(search.Objective, objective), workers=workers, progress=advance,
         )  # fmt: skip
     if out is not None:
@@ -87,11 +87,12 @@ def _document(result: "TuningResult") -> dict[str, Any]:
     from rankloop.learners import to_settings
     from rankloop.run import this_machine
     from rankloop.statistics import compare
+    from rankloop.users import to_settings as to_user_settings
 
     best = result.best
     return {
         "objective": result.objective,
-        "user": msgspec.to_builtins(result.user),
+        "user": to_user_settings(result.user),
         "data": result.data if result.source is None else msgspec.to_builtins(result.source),
         "impressions": result.impressions,
         "repeats": result.repeats,

@@ -9,14 +9,15 @@ from `Split.arrays`, as plain writable ones, because a read-only array is anothe
 compile every kernel again. Nothing writes to those either.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data.content import digest_of_arrays, digest_of_splits
+from rankloop.data.content import digest_of_arrays, digest_of_splits, digests_of_columns
 from rankloop.errors import DataError
 from rankloop.metrics import MAX_GRADE, ideal_dcg
 from rankloop.settings import is_whole
@@ -53,7 +54,7 @@ class Split:
         offsets: (queries + 1,), int64; query q owns rows `offsets[q]` … `offsets[q + 1] − 1`.
         grades: (documents,), uint8, 0 = irrelevant.
         query_ids: (queries,), int64, the queries' numbers in the source.
-        digest: of the content, where it is known already.
+        digest: of these four, where it is known already.
         place: where the store keeps it. A pickle then carries the place and the digest, and no data.
 
     The arrays are taken as they are, and only their shapes are looked at; those that cannot be written to are
@@ -85,6 +86,7 @@ class Split:
         self._query_ids = _plain("query_ids", query_ids, np.int64, 1)
         self._known_digest = digest
         self._place = place
+        self._attributes: dict[str, NDArray[np.float64]] = {}
         self._check_shapes()
 
     @classmethod
@@ -128,6 +130,8 @@ class Split:
         return f"Split({self.queries:,} queries, {documents:,} documents, {features} features)"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._attributes:
+            return _with_attributes, (self._without_attributes(), self._attributes)
         if self._place is not None:
             from rankloop.data.store.entries import reopened
 
@@ -155,6 +159,43 @@ class Split:
         return _read_only(self._query_ids)
 
     @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of what is known of each document besides its features: what people may look at."""
+        return tuple(self._attributes)
+
+    def attribute(self, name: str) -> NDArray[np.float64]:
+        """(documents,), float64, read-only."""
+        if name not in self._attributes:
+            there = ", ".join(self._attributes) or "none"
+            raise DataError(
+                f"the documents have no attribute {name!r}; they have {there}. "
+                f"Give it to the collection: data.with_attributes({name}=…)"
+            )
+        return _read_only(self._attributes[name])
+
+    def with_attributes(self, **values: ArrayLike) -> "Split":
+        """The same split, with attributes: one finite number per document, by name.
+
+        >>> split = Split.of(features=[[1.0], [0.5]], grades=[2, 0], queries=[7, 7])
+        >>> split.with_attributes(price=[9.9, 12.0]).attribute("price")
+        array([ 9.9, 12. ])
+        """
+        checked = dict(self._attributes)
+        for name, given in values.items():
+            column = np.array(_numbers(name, given), dtype=np.float64)
+            if column.shape != self._grades.shape or not np.isfinite(column).all():
+                raise DataError(
+                    f"attribute {name!r} must be {len(self._grades):,} finite numbers, one for each document; "
+                    f"got shape {column.shape}"
+                )
+            checked[name] = column
+        return _with_attributes(self._without_attributes(), checked)
+
+    def _without_attributes(self) -> "Split":
+        content = self._features, self._offsets, self._grades, self._query_ids
+        return Split(*content, digest=self._content_digest, place=self._place)
+
+    @property
     def ideal_dcg(self) -> NDArray[np.float64]:
         """(queries,), the DCG@10 of each query's best possible ranking, read-only; 0 where nothing is relevant."""
         return _read_only(self.arrays.ideal_dcg)
@@ -178,6 +219,13 @@ class Split:
     @cached_property
     def digest(self) -> str:
         """A name for the content: equal arrays, equal digest, in memory or in the store."""
+        if not self._attributes:
+            return self._content_digest
+        return digest_of_splits({"": self._content_digest, **digests_of_columns(self._attributes)})
+
+    @cached_property
+    def _content_digest(self) -> str:
+        """Of the four arrays, without attributes."""
         if self._known_digest is not None:
             return self._known_digest
         return digest_of_arrays((self._features, self._offsets, self._grades, self._query_ids))
@@ -207,6 +255,11 @@ class Split:
                 f"{documents} documents and {len(offsets) - 1} queries need as many grades and query_ids; "
                 f"got {len(self._grades)} and {len(self._query_ids)}"
             )
+
+
+def _with_attributes(split: Split, attributes: dict[str, NDArray[np.float64]]) -> Split:
+    split._attributes = attributes
+    return split
 
 
 def _unpickled(*parts: Any) -> Split:
@@ -313,3 +366,23 @@ class Collection:
     def content_hash(self) -> str:
         """A name for the content: equal data, equal hash, wherever it came from."""
         return digest_of_splits({name: split.digest for name, split in self.splits.items()})
+
+    def with_attributes(self, **values: "ArrayLike | Callable[[Split], ArrayLike]") -> "Collection":
+        """The same collection, with attributes of its documents, for people who look at more than grades.
+
+        Each is a list with one number for each document of the training split, where people click; or a function
+        that makes such a list of a split, and is asked for all of them. The collection's hash tells them apart.
+
+        >>> import rankloop as rl
+        >>> data = rl.load("tiny").with_attributes(taste=lambda split: split.features[:, 0])
+        >>> data.train.attributes, data.test.attributes
+        (('taste',), ('taste',))
+        """
+        for name, given in values.items():
+            of = {"train": self.train} if not callable(given) else self.splits
+            made = {
+                split: found.with_attributes(**{name: given(found) if callable(given) else given})
+                for split, found in of.items()
+            }
+            self = replace(self, **made)  # type: ignore[arg-type]
+        return self

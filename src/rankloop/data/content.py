@@ -5,7 +5,7 @@ the same split on disk have the same one.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,14 @@ def digest_of_arrays(arrays: Iterable[NDArray[Any]]) -> str:
         digest.update(header(array.shape, dtype))
         digest.update(np.ascontiguousarray(array, dtype).data)
     return digest.hexdigest()
+
+
+def digests_of_columns(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, str]:
+    """The digest of each attribute of a split, by name."""
+    return {
+        name: hashlib.blake2b(np.ascontiguousarray(column, "<f8").data, digest_size=16).hexdigest()
+        for name, column in columns.items()
+    }
 
 
 def digest_of_splits(digests: dict[str, str]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from rankloop.kernels.arithmetic import as_float32, fma32, log32
 from rankloop.kernels.compiler import kernel
 
-QUERIES, USER, POLICY, DIRECTIONS, INTERLEAVING, TIES, INITIAL = range(1, 8)
+QUERIES, USER, POLICY, DIRECTIONS, INTERLEAVING, TIES, INITIAL, PATIENCE, PEOPLE = range(1, 10)
 
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

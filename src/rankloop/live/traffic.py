@@ -27,6 +27,8 @@ from rankloop.run import Run, this_machine
 from rankloop.settings import require_seed, require_whole_number
 from rankloop.simulation import PAGE_SIZE, evaluation_points
 from rankloop.users import User
+from rankloop.users import to_settings as user_settings
+from rankloop.users.contract import click_page
 
 HOPELESS = 3
 """So many closings in a row that were not learned from: the learner is down, and waiting for it makes no sense."""
@@ -138,10 +140,11 @@ def play(
         "batch": require_whole_number("traffic", "batch", batch, at_least=1),
         "visitors": require_whole_number("traffic", "visitors", visitors),
     }
-    user.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
+    user = user.on(data)
     described = client.model(model)
     curve = _Curve(client, described, data.test, evaluate_every)
-    street = _Street(client, model, user, data, seed, visitors, impressions)
+    people = user.compiled(described["page_size"], data.train)
+    street = _Street(client, model, people, data, seed, visitors, impressions)
     began, done = time.perf_counter(), 0
     for stop in sorted({*evaluation_points(impressions, evaluate_every), impressions}):
         while done < stop:
@@ -153,8 +156,8 @@ def play(
         "model": model,
         "learner": described["learner"],
         "page_size": described["page_size"],
-        "user": msgspec.to_builtins(user),
-        "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash},
+        "user": user_settings(user),
+        "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash, "grades": data.grades},
     }
     run = Run(
         online_curve=street.record.ndcg,
@@ -200,11 +203,11 @@ class _Street:
     """People who come along, one after the other."""
 
     def __init__(
-        self, client: Client, model: str, user: User, data: Collection, seed: int, visitors: int, impressions: int
+        self, client: Client, model: str, people: Any, data: Collection, seed: int, visitors: int, impressions: int
     ) -> None:
         self._client = client
         self._model = model
-        self._user = user
+        self._people = people
         self._data = data
         self._seed = np.uint64(seed)
         self._visitors = visitors
@@ -241,8 +244,9 @@ class _Street:
         )
         if page.version < 0:
             raise ServiceError(f"traffic: impression {i:,} got no answer; {page.reason}")
-        grades = rows.grades[[begin + places[name] for name in page.ranking]].astype(np.int64)
-        clicks = self._user.clicks(grades.tolist(), int(self._seed), i)
+        documents = np.array([places[name] for name in page.ranking])
+        grades, clicks = rows.grades[begin + documents].astype(np.int64), np.zeros(len(documents))
+        click_page(self._people, grades, documents, begin, q, self._seed, i, clicks)
         note_impression(self.record, i, grades, clicks, rows.ideal_dcg[q], self._discounts)
         self.pages[page.group] += 1
         return page.impression, [name for name, clicked in zip(page.ranking, clicks, strict=True) if clicked]

@@ -4,6 +4,6 @@ The simulated user follows one curve, the learner assumes another; when the two 
 begins. Both are made here.
 """
 
-from rankloop.propensities.curves import Known, PowerLaw, Propensities, known, power_law
+from rankloop.propensities.curves import Known, PowerLaw, Propensities, known, named, power_law
 
-__all__ = ["Known", "PowerLaw", "Propensities", "known", "power_law"]
+__all__ = ["Known", "PowerLaw", "Propensities", "known", "named", "power_law"]

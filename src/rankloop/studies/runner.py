@@ -85,7 +85,7 @@ def make_plan(study: Study, cells: list[Cell], folder: Path) -> Plan:
         place = (msgspec.json.encode(cell.source), cell.fold)
         if place not in opened:
             opened[place] = open_source(cell.source, cell.fold)
-        cell = cell.on(opened[place].grades)
+        cell = cell.on(opened[place])
         key = key_of(cell, opened[place].content_hash)
         keyed.append((cell, key))
         costs[key] = _seconds(cell, opened[place])

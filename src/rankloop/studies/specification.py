@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from rankloop import users
+from rankloop.data import Collection
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
 from rankloop.settings import require_whole_number
-from rankloop.users import PositionBased
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -106,7 +106,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     grid: str
     source: Source
     fold: int | None
-    user: PositionBased
+    user: Any
     label: str
     learner: Any
     seed: int
@@ -115,17 +115,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     page_size: int
     gradient_variance: bool
 
-    def on(self, grades: int) -> "Cell":
-        """The same cell on labels with so many grades: a user of the literature has a table for each kind."""
-        if self.user != users.by_name(self.user.name if self.user.name in users.ATTRACTIONS else "noisy"):
-            return self
-        return msgspec.structs.replace(self, user=users.by_name(self.user.name, grades))
+    def on(self, data: Collection) -> "Cell":
+        """The same cell on its collection: a user of the literature takes the table for its grades."""
+        return msgspec.structs.replace(self, user=self.user.on(data))
+
+    def graded(self, grades: int) -> "Cell":
+        """The same cell on a collection of which only the number of grades is known."""
+        return msgspec.structs.replace(self, user=self.user.graded(grades))
 
     def settings(self, content_hash: str) -> dict[str, Any]:
         """What determines the run's result, and nothing else: its record is keyed by this."""
         return {
             "learner": to_settings(self.learner),
-            "user": msgspec.to_builtins(self.user),
+            "user": users.to_settings(self.user),
             "data": content_hash,
             "seed": self.seed,
             "impressions": self.impressions,
@@ -229,8 +231,12 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     labels = [str(settings.get("label") or settings.get("learner")) for settings in grid.learners]
     if len(set(labels)) != len(labels):
         raise SettingsError(f"{where}: every learner needs a label of its own; got {', '.join(labels)}")
+    people = [_user(user, where) for user in chosen_users]
+    if len({user.name for user in people}) != len(people):
+        names = ", ".join(user.name for user in people)
+        raise SettingsError(f"{where}: every user needs a name of its own; got {names}")
     for source in (source_of(value, where) for value in collections):
-        for user in chosen_users:
+        for user in people:
             for settings in grid.learners:
                 label, learner = _learner(settings, source, where)
                 for repeat in range(repeats):
@@ -238,7 +244,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
                         grid=grid.name,
                         source=source,
                         fold=source.fold_of(repeat),
-                        user=_user(user, where),
+                        user=user,
                         label=label,
                         learner=learner,
                         seed=study.seed + repeat,
@@ -264,15 +270,11 @@ def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
     return source
 
 
-def _user(user: str | dict[str, Any], where: str) -> PositionBased:
-    if isinstance(user, str):
-        if user not in users.ATTRACTIONS:
-            raise SettingsError(f"{where}: users must be among {', '.join(users.ATTRACTIONS)}; got {user!r}")
-        return users.by_name(user)
+def _user(user: str | dict[str, Any], where: str) -> Any:
     try:
-        return msgspec.convert({"kind": "position_based"} | user, PositionBased)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"{where}: users: {error}") from None
+        return users.person(where, user)
+    except SettingsError as error:
+        raise SettingsError(str(error) if isinstance(user, str) else f"{where}: users: {error}") from None
 
 
 def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str, Learner]:

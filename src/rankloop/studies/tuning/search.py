@@ -106,7 +106,7 @@ class TuningResult:
 
 def tune(
     learner: Learner,
-    user: User | str,
+    user: User | str | dict[str, Any],
     data: Collection | Source | str,
     *,
     search: Mapping[str, Sequence[Any]] | None = None,
@@ -121,7 +121,7 @@ def tune(
 
     Args:
         learner: the method, with the settings that are not searched.
-        user: who clicks; a name (`noisy`) takes the table for the collection's grades.
+        user: who clicks, as `simulate` or a study file says it.
         data: a collection, or as a study names one: then each process opens it itself, and repeats are spread over
             its folds.
         search: values to try by setting, such as `{"learning_rate": [0.01, 0.1]}`; None: learning rates from 0.0003
@@ -145,7 +145,7 @@ def tune(
     place = data if isinstance(data, Collection) else source_of(data, "tune")
     different = min(repeats, len(place.folds)) if isinstance(place, Source) and place.folds else 1
     folds = [_measured(opened(place, repeat), objective) for repeat in range(different)]
-    somebody = users.by_name(user, folds[0].grades) if isinstance(user, str) else user
+    somebody = users.person("tune", user).on(folds[0])
     for one in learners:
         # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
         simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)

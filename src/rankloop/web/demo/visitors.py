@@ -19,7 +19,6 @@ from rankloop.kernels.draws import below, stream_key
 from rankloop.loop import draw_query
 from rankloop.settings import require_seed, require_whole_number
 from rankloop.users import navigational
-from rankloop.users.position_based import click_by_position
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.sources import is_special
@@ -112,10 +111,7 @@ class Visitors:
     def clicks(self, visit: int, query: str, page: Sequence[str]) -> list[int]:
         """What the person of this visit clicks on a page of document ids: 1 or 0 for each, from the top."""
         visit = require_whole_number("visitors", "visit", visit)
-        grades = np.array(self.grades(query, page), dtype=np.int64)
-        clicked = np.zeros(len(grades))
-        click_by_position(self.user.compiled(len(grades)), grades, np.uint64(self.seed), visit, clicked)
-        return [int(click) for click in clicked]
+        return [int(click) for click in self.user.clicks(self.grades(query, page), self.seed, visit)]
 
     def grades(self, query: str, page: Sequence[str]) -> list[int]:
         """The true grades of the documents on a page, from the top."""

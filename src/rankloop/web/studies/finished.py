@@ -95,7 +95,7 @@ def _chosen(group: list[Cell], names: set[str], met: Iterable[_Met]) -> _Met | N
 
 
 def _keyed_on(cell: Cell, one: _Met) -> tuple[Cell, str]:
-    graded = cell.on(one.grades)
+    graded = cell.graded(one.grades)
     return graded, key_of(graded, one.content_hash)
 
 
@@ -104,6 +104,6 @@ def _met(path: Path) -> _Met | None:
     """The collection of a record; a record never changes. What is unreadable is reported when it is needed."""
     try:
         settings = json.loads(pq.read_table(path, columns=["settings"]).column(0)[0].as_py())
-        return _Met(str(settings["data"]["hash"]), len(settings["user"]["attraction"]))
+        return _Met(str(settings["data"]["hash"]), int(settings["data"]["grades"]))
     except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError):
         return None
