@@ -1,6 +1,7 @@
 """Files appear whole or not at all, and nobody writes into another's."""
 
 import os
+import threading
 
 import pytest
 
@@ -59,3 +60,44 @@ def test_a_lock_names_its_holder_and_is_gone_afterwards(tmp_path):
             assert not second
         assert path.exists()
     assert not path.exists()
+
+
+def test_a_file_keeps_its_mode_and_a_link_its_target(tmp_path):
+    target, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to("real.txt")
+    write_text(link, ["new"])
+    assert link.is_symlink()
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o640)
+    target.unlink()
+    write_text(link, ["again"])
+    assert (link.is_symlink(), target.read_text()) == (True, "again")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link.txt", "real.txt"]
+
+
+def test_a_pipe_and_standard_output_are_written_to_and_stay_what_they_are(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    heard = []
+    reader = threading.Thread(target=lambda: heard.append(pipe.read_text()), daemon=True)
+    reader.start()
+    write_text(pipe, ["a", "b"])
+    reader.join()
+    assert (heard, pipe.is_fifo()) == (["ab"], True)
+    # As `> kept.txt` and /dev/stdout are: an open file under another name.
+    with (tmp_path / "kept.txt").open("w") as file:
+        number = os.fstat(file.fileno()).st_ino
+        write_text(f"/proc/self/fd/{file.fileno()}", ["c"])
+    assert ((tmp_path / "kept.txt").read_text(), (tmp_path / "kept.txt").stat().st_ino) == ("c", number)
+    with pytest.raises(DataError, match="cannot write /dev/full: No space left"):
+        write_text("/dev/full", ["d"])
+
+
+def test_on_a_full_disk_a_lock_holds_without_a_name(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with locked(tmp_path / ".lock") as mine, locked(tmp_path / ".lock", wait=False) as second:
+        assert (mine, second) == (True, False)

@@ -69,3 +69,11 @@ def test_every_public_name_is_there(name):
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'rankloop' has no attribute 'nothing'"):
         rankloop.nothing  # noqa: B018
+
+
+def test_every_room_is_there_without_an_import_of_its_own(tmp_path):
+    rooms = ["client", "data", "interchange", "learners", "live", "metrics", "offpolicy", "propensities", "users"]
+    script = f"import rankloop\nfor room in {rooms}:\n    assert getattr(rankloop, room).__name__ == 'rankloop.' + room"
+    loaded_after(script, tmp_path)
+    assert not hasattr(rankloop, "dada")
+    assert not hasattr(rankloop, "__wrapped__")

@@ -65,9 +65,21 @@ def __getattr__(name: str) -> Any:
     elif name in _ROOMS:
         value = import_module(f"rankloop.{name}")
     else:
-        raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
+        value = _room(name)
     globals()[name] = value
     return value
+
+
+def _room(name: str) -> Any:
+    """A module of the package that nobody has imported yet, such as `rankloop.data`."""
+    address = f"rankloop.{name}"
+    try:
+        if not name.startswith("_"):
+            return import_module(address)
+    except ModuleNotFoundError as error:
+        if error.name != address:
+            raise
+    raise AttributeError(f"module 'rankloop' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import socket
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,9 @@ def written_whole(path: str | os.PathLike[str], *, private: bool = False) -> Ite
     """A path to write to; what is there takes the name `path` when the block ends well, and is gone when it does not.
 
     Until then whatever had that name stays. The name to write to is this caller's own, so two who write the same file
-    never write into each other's. A `private` file is read by nobody else, and is on disk before it takes its name.
+    never write into each other's. A file that is replaced keeps its mode; of a link, what it points to is replaced. A
+    pipe or a device, such as /dev/stdout, cannot be replaced: it is written to as it is. A `private` file is read by
+    nobody else, and is on disk before it takes its name.
 
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "two.txt"
@@ -26,22 +29,40 @@ def written_whole(path: str | os.PathLike[str], *, private: bool = False) -> Ite
     ('a and b', ['two.txt'])
     """
     target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+    mode = _mode(target)
+    if mode is not None and (not stat.S_ISREG(mode) or str(target).startswith(("/dev/std", "/dev/fd/", "/proc/"))):
+        partial = target
+    else:
+        target = Path(os.path.realpath(target))
+        partial = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.partial")
     try:
         if target.is_dir():
             raise DataError(f"cannot write {target}: it is a folder; name a file in it")
-        if private:
+        if private and partial != target:
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield partial
+        if partial == target:
+            return
         if private:
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
+        elif mode is not None:
+            partial.chmod(stat.S_IMODE(mode))
         partial.replace(target)
     except OSError as error:
         raise DataError(f"cannot write {target}: {error.strerror or error}") from None
     finally:
         with suppress(OSError):  # it has its name by now, or was never there
-            partial.unlink()
+            if partial != target:
+                partial.unlink()
+
+
+def _mode(path: Path) -> int | None:
+    """What kind of file a name stands for, and who may do what with it; None if there is none."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return None
 
 
 def write_text(path: str | os.PathLike[str], pieces: Iterable[str]) -> Path:
@@ -62,8 +83,9 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
         yield False
         return
     try:
-        os.ftruncate(handle, 0)
-        os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
+        with suppress(OSError):  # on a full disk the lock holds all the same, without a name
+            os.ftruncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield True
     finally:
         path.unlink(missing_ok=True)

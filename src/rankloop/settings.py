@@ -137,6 +137,50 @@ def parse_value(text: str) -> Any:
         return text
 
 
+def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> str:
+    """msgspec's sentence about a value of a kind; of a wrong word or key, with those that are allowed.
+
+    `given` is the value: where there are several structs, its tag says which of them was meant.
+
+    >>> class Page(msgspec.Struct, forbid_unknown_fields=True):
+    ...     size: int = 10
+    >>> explained(msgspec.ValidationError("Object contains unknown field `sise`"), Page)
+    'unknown field `sise`; use size'
+    """
+    message, _, place = str(error).partition(" - at `")
+    steps = re.findall(r"[^.\[\]$`]+", place)
+    kinds = _kinds_at(kind, steps, given)
+    objects = [", ".join(field.encode_name for field in kind.fields) for kind in kinds if hasattr(kind, "fields")]
+    if unknown := re.fullmatch("Object contains unknown field `(.*)`", message, re.DOTALL):
+        where = f"{'.'.join(steps)}: " if steps else ""
+        return f"{where}unknown field `{unknown[1]}`; use {' or '.join(objects)}"
+    if wrong := re.fullmatch("Invalid (?:enum )?value (.*)", message, re.DOTALL):
+        words = [repr(word) for kind in kinds for word in getattr(kind, "values", ())]
+        words += [repr(kind.tag) for kind in _kinds_at(kind, steps[:-1], None) if not kinds and hasattr(kind, "tag")]
+        allowed = " or ".join(["one of " + ", ".join(words)] * bool(words) + [f"an object with {o}" for o in objects])
+        return f"{'.'.join(steps)} must be {allowed}; got {wrong[1]}"
+    return str(error)
+
+
+def _kinds_at(kind: Any, steps: Sequence[str], given: Any) -> list[Any]:
+    """The types that a value may have at a place, as `msgspec.inspect` describes them."""
+    kinds = _meant(msgspec.inspect.type_info(kind), given)
+    for step in (step for step in steps if not step.isdigit()):
+        given = given.get(step) if isinstance(given, dict) else None
+        fields = [field for kind in kinds for field in getattr(kind, "fields", ()) if field.encode_name == step]
+        kinds = [kind for field in fields for kind in _meant(field.type, given)]
+    return kinds
+
+
+def _meant(info: Any, given: Any) -> list[Any]:
+    """A type, those of a union or of a container's items; of structs the one that the value's tag names."""
+    if inner := getattr(info, "item_type", None) or getattr(info, "value_type", None):
+        return _meant(inner, None)
+    kinds = [kind for one in info.types for kind in _meant(one, given)] if hasattr(info, "types") else [info]
+    tag = given.get(kinds[0].tag_field) if isinstance(given, dict) and hasattr(kinds[0], "tag_field") else None
+    return [kind for kind in kinds if tag is not None and kind.tag == tag] or kinds
+
+
 class Rule(NamedTuple):
     """What a setting may be: `check(owner, name, value)` gives the plain value, or refuses it with a sentence."""
 

@@ -47,3 +47,9 @@ def test_the_first_secret_signs_at_once_and_a_next_one_when_everybody_knows_it(k
     code, _, said = keys("rotate-secret", "--drop-after", "-1")
     assert code == 2
     assert "drop-after" in said
+
+
+def test_a_log_that_is_given_as_an_argument_is_refused_with_where_it_belongs(rankloop):
+    code, _, said = rankloop("keys", "list", "shop.db")
+    assert code == 2
+    assert "given with --store" in " ".join(said.split())

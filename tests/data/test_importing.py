@@ -1,10 +1,13 @@
 """Importing follows the files as they are, and keeps what was there where it fails."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rankloop import data
 from rankloop.data import importing
+from rankloop.data.store.entries import entries
 from rankloop.data.svmlight import reader as svmlight
 from rankloop.errors import DataError
 
@@ -132,3 +135,27 @@ def test_progress_counts_the_bytes_of_all_files(tmp_path):
     total = sum(file.stat().st_size for file in (tmp_path / "some").iterdir())
     assert seen[-1] == (total, total)
     assert seen == sorted(seen)
+
+
+def edited(monkeypatch, name):
+    """As if somebody had edited a source file, and started anew."""
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * path.as_posix().endswith(name))
+    importing._code.cache_clear()
+
+
+@pytest.mark.parametrize(("file", "made_again"), [
+    ("worlds/features.py", {"tiny"}), ("data/normalise.py", {"tiny", "mine"}), ("svmlight/reader.py", {"mine"}),
+    ("data/catalogue.py", set()), ("rankloop/settings.py", set()),
+])  # fmt: skip
+def test_what_an_older_generator_or_reader_made_is_made_again(source, monkeypatch, file, made_again):
+    def kept():
+        data.make("tiny", scale=0.1)
+        data.load("mine")
+        return {(entry.meta.name, entry.folder.name) for entry in entries()}
+
+    data.add("mine", source)
+    before = kept()
+    edited(monkeypatch, file)
+    assert {name for name, _ in kept() - before} == made_again
+    importing._code.cache_clear()

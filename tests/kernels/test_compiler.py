@@ -103,3 +103,13 @@ def test_a_kernel_runs_without_the_interpreters_lock():
         pass
 
     assert nothing.targetoptions["nogil"]
+
+
+def test_what_is_compiled_beside_an_unwritable_folder_is_gone_at_the_end(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = "from rankloop.kernels.compiler import cache_folder; print(cache_folder().is_dir(), cache_folder())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.startswith(f"True {tmp_path}/rankloop-compiled-"), done.stderr
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]

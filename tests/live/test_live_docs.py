@@ -197,12 +197,13 @@ def test_every_answer_is_the_one_that_the_page_shows(printed):
     assert compared == sum(kind == "json" for kind, _ in shown)
 
 
-def test_the_first_requests_of_the_readme_make_a_model_and_a_page(tmp_path, stand_in):
+def test_the_first_requests_of_the_readme_make_a_model_and_a_page_and_close_it(tmp_path, stand_in):
     [script] = [text for kind, text in BLOCK.findall(README) if kind == "bash"]
     with Serving(tmp_path) as fresh:
         [told] = shell(fresh, script, None if shutil.which("curl") else stand_in)
-    made, page = map(json.loads, told.replace("}{", "}\n{").splitlines())
+    made, page, clicked = map(json.loads, told.replace("}{", "}\n{").splitlines())
     assert (made["name"], sorted(page["ranking"]), page["group"]) == ("shop", ["oak", "pine"], "learned")
+    assert (clicked["accepted"], clicked["closed"]) == (1, True)
 
 
 @pytest.mark.slow

@@ -86,3 +86,17 @@ def test_expected_examination_adds_up_to_the_curve():
 def test_impossible_questions_are_refused(arguments, complaint):
     with pytest.raises(SettingsError, match=complaint):
         position_probabilities(*arguments)
+
+
+@pytest.mark.parametrize(("scores", "near"), [
+    ([1e20, 0.0, -1e20], [20e3, 10e3, 0.0]),
+    ([0.0, 1.0, 1e20], [0.0, 1.0, 10e3]),
+    ([1.7e308, -1.7e308, 0.0, -1.7e308], [20e3, 0.0, 10e3, 0.0]),
+    ([1e17, 1e17, 3.0, 2.0], [10e3, 10e3, 1.0, 0.0]),
+    ([-1e300, -1e300], [0.0, 0.0]),
+])  # fmt: skip
+def test_the_integral_ends_for_any_finite_scores_with_what_scores_less_far_apart_give(scores, near):
+    for ranks in (2, len(scores)):
+        expected = position_probabilities(near, ranks)
+        assert position_probabilities(scores, ranks) == pytest.approx(expected, rel=1e-10, abs=0)
+        assert expected.sum(axis=0) == pytest.approx(1.0)

@@ -38,6 +38,9 @@ def main(arguments: list[str] | None = None) -> None:
         # A mistake in the command itself: the parser's own exceptions know how to show themselves.
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):
             raise
+        command = getattr(getattr(error, "ctx", None), "command", None)
+        if "unexpected extra arg" in str(error) and any("--store" in option.opts for option in command.params):
+            error.message += ". The log is given with --store here"  # other commands take it as an argument
         error.show()
         code = error.exit_code
     sys.exit(code or 0)

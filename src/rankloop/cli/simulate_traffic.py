@@ -127,7 +127,7 @@ def _introduction(described: dict[str, Any], new: bool, data: "Collection", user
 
 
 def _standing(online: float, offline: float) -> str:
-    measured = "" if math.isnan(offline) else f", on the test split {offline:.4f}"
+    measured = "" if math.isnan(offline) else f", on the test split, when last measured, {offline:.4f}"
     return f"nDCG@10 of the pages {online:.4f}{measured}"
 
 

@@ -7,6 +7,7 @@ no pass over the file beforehand.
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from rankloop.data.store.entries import Entry, Meta, Slot, fingerprint, obtain
 from rankloop.data.svmlight import reader as svmlight
 from rankloop.data.svmlight.reader import Block
 from rankloop.errors import DataError
+from rankloop.sources import sources_of
 
 if TYPE_CHECKING:
     from rankloop.data.worlds import World
@@ -76,7 +78,7 @@ def import_files(
             differences=differences(published, features, highest, shapes) if published else [],
         )
 
-    identity = {"source": str(layout.source), "files": files, "options": options}
+    identity = {"source": str(layout.source), "files": files, "options": options, "code": _code(svmlight.__name__)}
     return obtain(slot, fingerprint(identity), make)
 
 
@@ -95,7 +97,7 @@ def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
             name=world.name,
             features=world.features,
             folds={f"fold{fold}": splits},
-            options={"scale": scale, "fold": fold, "version": world.version},
+            options={"scale": scale, "fold": fold},
             normalised=world.normalised,
             normalisation="made that way",
             feature_names=world.feature_names,
@@ -106,7 +108,16 @@ def make_world(slot: Slot, world: "World", fold: int, scale: float) -> Entry:
 
 def world_fingerprint(world: "World", fold: int, scale: float) -> str:
     """What tells the entry of one fold of a world at a scale from all others."""
-    return fingerprint({"world": world.name, "version": world.version, "fold": fold, "scale": scale})
+    return fingerprint({"world": world.name, "code": _code(type(world).__module__), "fold": fold, "scale": scale})
+
+
+@cache
+def _code(module: str) -> str:
+    """A digest of the sources in this room that make an entry: after an edit of a generator or a reader, what an older
+    one made is made again."""
+    room = Path(__file__).parent
+    files = {Path(__file__), *(file for file in sources_of(module, SplitWriter.__module__) if room in file.parents)}
+    return fingerprint({str(file.relative_to(room)): file.read_bytes() for file in files})
 
 
 def _normalisation(asked: bool | None, published: Published | None, scales: Path, zero_based: bool) -> tuple[bool, str]:

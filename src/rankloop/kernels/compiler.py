@@ -10,6 +10,7 @@ its named tuples. What is compiled for them lies apart, in a folder named after 
 and it is compiled again; run elsewhere, and nobody looks for modules that are not there.
 """
 
+import atexit
 import hashlib
 import os
 import re
@@ -161,6 +162,7 @@ def cache_folder() -> Path:
     except OSError:
         # Numba unpickles what it finds in its cache, so a folder that others could have filled will not do.
         base = Path(tempfile.mkdtemp(prefix="rankloop-compiled-"))
+        atexit.register(shutil.rmtree, base, ignore_errors=True)
     folder = base / f"rankloop-{sources_fingerprint(Path(__file__).parents[1])}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,7 @@ from rankloop.learners.mdprank import MDPRank
 from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.roltr import ROLTR
+from rankloop.settings import explained
 
 for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle):
     LEARNERS.add(_method)
@@ -54,7 +55,7 @@ def from_settings(settings: dict[str, Any]) -> Any:
         return msgspec.convert(settings, LEARNERS[name])
     except msgspec.ValidationError as error:
         # A check of ours says whose setting it is; msgspec's own (wrong type, unknown key) does not.
-        message = str(error)
+        message = explained(error, LEARNERS[name], settings)
         raise SettingsError(message if message.startswith(f"{name}: ") else f"{name}: {message}") from None
 
 

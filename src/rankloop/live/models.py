@@ -161,7 +161,10 @@ def cosine(u: NDArray[np.float64], v: NDArray[np.float64]) -> float | None:
 async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapshot:
     snapshot = await asyncio.to_thread(service.store.snapshot, model.id, version)
     if snapshot is None:
-        raise RequestError("no_such_snapshot", f"there is no snapshot of version {version}; see …/snapshots")
+        raise RequestError(
+            "no_such_snapshot",
+            f"there is no snapshot of version {version}; GET /v1/models/{model.settings.name}/snapshots lists them",
+        )
     return snapshot
 
 

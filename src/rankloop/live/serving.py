@@ -64,7 +64,7 @@ def serve(
         raise
     app = create_app(Service(store, limits=limits, learn=learn), keys)
     extend(app)
-    say(f"rankloop serves {store!r} on {url_of(listening, host)}")
+    say(f"rankloop serves {store} on {url_of(listening, host)}")
     _keep_pauses_short(app.service)
     config = uvicorn.Config(
         app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,

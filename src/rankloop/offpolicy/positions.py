@@ -26,6 +26,7 @@ from rankloop.settings import require_number, require_whole_number, settle
 
 _NODES = 16  # points in time that are worked on at once, side by side in vector registers
 _EARLY = 28.0  # the integrand falls like e^u to the left of the next ring: what lies further left is below 1e-12
+_FAR = 1_000.0  # across such a gap nobody ever changes places: the probability is below the smallest float
 _OVER = 1e-30  # a rank that is still open with a smaller probability than this is settled
 
 
@@ -74,7 +75,7 @@ def position_probabilities(
         return (asked[:, None] == np.argsort(-z, kind="stable")[:ranks]).astype(np.float64)
     if not isinstance(policy, PlackettLuce):
         raise SettingsError(f"policy must be PlackettLuce(temperature) or Greedy(); got {policy!r}")
-    return _integrated(z - z.max(), asked, ranks)
+    return _integrated(_brought_near(z), asked, ranks)
 
 
 def expected_examination(
@@ -100,6 +101,18 @@ def page_log_probability(scores: ArrayLike, page: ArrayLike, policy: Policy = SO
     z = checked_scores(scores)
     shown = checked_page(page, len(z))
     return 0.0 if np.array_equal(shown, np.argsort(-z, kind="stable")[: len(shown)]) else -math.inf
+
+
+def _brought_near(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scores less the largest, no further apart than matters: the integral ends soon, however large they are."""
+    order = np.argsort(-z, kind="stable")
+    with np.errstate(over="ignore"):
+        gaps = np.diff(z[order])
+    if len(gaps) == 0 or gaps.min() >= -_FAR:
+        return np.asarray(z - z.max())
+    near = np.zeros(len(z))
+    near[order[1:]] = np.cumsum(np.maximum(gaps, -_FAR))
+    return near
 
 
 def _integrated(z: NDArray[np.float64], asked: NDArray[np.int64], ranks: int) -> NDArray[np.float64]:

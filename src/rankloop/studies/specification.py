@@ -18,7 +18,7 @@ from rankloop.data import Collection
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
-from rankloop.settings import require_whole_number
+from rankloop.settings import explained, require_whole_number
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -170,11 +170,12 @@ def load_study(name_or_path: str) -> Study:
 def parse(text: str, where: str) -> Study:
     """A study from TOML text; what is wrong is reported with the key, the value and what is allowed."""
     try:
-        study = msgspec.convert(tomllib.loads(text), Study)
+        document = tomllib.loads(text)
+        study = msgspec.convert(document, Study)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{where}: not TOML: {error}") from None
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{where}: {error}") from None
+        raise SettingsError(f"{where}: {explained(error, Study, document)}") from None
     grids = list(study.grids)
     for included in study.include:
         other = load_study(included)
@@ -264,7 +265,7 @@ def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
     try:
         source = msgspec.convert(value, Source)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{where}: collections: {error}") from None
+        raise SettingsError(f"{where}: collections: {explained(error, Source, value)}") from None
     if source.folds == ():
         raise SettingsError(f"{where}: folds of {source.name} must not be empty")
     return source

@@ -67,7 +67,7 @@ BAD_RANKS = [
     (candidates('{"id": "a", "features": {"engine": 1, "price": {"$gt": 0}}}'), 422, "Expected `float`"),
     (candidates('{"id": "a"}'), 422, "missing required field `features`"),
     (candidates('{"features": [1, 2]}'), 422, "missing required field `id`"),
-    (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`"),
+    (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`; use id, features"),
     # candidates
     (candidates(), 422, "candidates: there must be at least one"),
     (candidates(A, A), 422, "every candidate needs an id of its own; 'a' is there twice"),

@@ -20,7 +20,12 @@ from ..writing import model_settings
         (None, ["learning_rate=fast"], "learning_rate"),
         (None, ["page_size=3"], "there is no setting 'page_size'"),
         (None, ["guards.update_cap=-1"], "update_cap"),
-        (None, ["scaling=often"], "scaling"),
+        (None, ["scaling=often"], "scaling must be one of 'none', 'query', 'running'"),
+        (None, ["learning_rate=1e20"], "ROLTR: learning_rate must be a number, at least 1e-12 and at most 1e\\+06"),
+        ("PDGD", ["learning_rate=1e20"], "PDGD: learning_rate must be"),
+        (None, ['ranker={"kind": "neurla"}'], "ranker: kind must be one of linear"),
+        (None, ["ranker={kind"], "ranker must be"),
+        (None, ["guards={x=1}"], "guards: unknown field `x`; use control, update_cap"),
         ("PDGD", ["reward=ips+"], "there is no setting 'reward'; PDGD has"),
     ],
 )
@@ -38,3 +43,8 @@ def test_changes_reach_the_learner_and_the_model():
     assert other_settings(model_settings()) == model_settings()
     # A comparison of rankers may be replayed with other steps, not with other rivals.
     assert other_settings(model_settings(learner=DBGD()), None, ["learning_rate=0.5"]).learner.learning_rate == 0.5
+
+
+@pytest.mark.parametrize("written", ['{"kind": "linear"}', '{kind = "linear"}'])
+def test_a_ranker_is_given_as_json_or_as_toml(written):
+    assert other_settings(model_settings(), None, [f"ranker={written}"]) == model_settings()

@@ -120,7 +120,6 @@ class World:
         queries: queries in each split at scale 1.
         folds: how many folds there are; each has queries of its own from the same world.
         normalised: whether features are min–max scaled per query.
-        version: raised whenever the same call would give other data.
     """
 
     name: str
@@ -133,7 +132,6 @@ class World:
     normalised: bool = True
     grades: int = 5
     folds: int = FOLDS
-    version: int = 1
 
     @property
     def feature_names(self) -> tuple[str, ...]:

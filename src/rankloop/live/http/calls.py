@@ -4,6 +4,7 @@ error into one JSON shape: `{"error": {"code": …, "message": …}}`."""
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from rankloop.live.keys import Keyring
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
+from rankloop.settings import explained
 
 log = logging.getLogger("rankloop.http")
 
@@ -78,7 +80,11 @@ def decoded(type: Any, body: bytes, media_type: str) -> Any:
         if media_type == MSGPACK:
             return _msgpack_decoder(type).decode(body or b"\x80")
     except msgspec.ValidationError as error:
-        raise RequestError("invalid_request", str(error)) from None
+        plain = None
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            # A second look, for the sentence; nobody gets a large body read twice with a mistake in it.
+            plain = (msgspec.json if media_type == JSON else msgspec.msgpack).decode(body[:65_536])
+        raise RequestError("invalid_request", explained(error, type, plain)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError("malformed_body", f"the body cannot be read: {error}") from None
     raise RequestError("unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}")

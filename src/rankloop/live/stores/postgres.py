@@ -42,6 +42,9 @@ class PostgresStore(Store):
     def __repr__(self) -> str:
         return f"PostgresStore({str(self._server)!r})"
 
+    def __str__(self) -> str:
+        return str(self._server)
+
     def _prepare(self) -> None:
         """Make the tables if the database is new, bring an old format up to date, refuse one from the future."""
         if self._rows("SHOW fsync")[0][0] == "off":

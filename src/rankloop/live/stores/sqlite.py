@@ -51,6 +51,9 @@ class SQLiteStore(Store):
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self.path)!r})"
 
+    def __str__(self) -> str:
+        return str(self.path)
+
     # Connections
 
     def _connect(self) -> sqlite3.Connection:

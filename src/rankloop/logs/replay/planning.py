@@ -7,7 +7,10 @@ import msgspec
 
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, from_settings, require_click_learner, to_settings
+from rankloop.live.models import require_affordable
+from rankloop.live.requests import Limits
 from rankloop.live.settings import ModelSettings
+from rankloop.settings import explained, parse_value
 
 CHANGEABLE = ("scaling", "start", "late_updates", "guards")
 """Of the model's own settings. The others say what is in the log, and cannot be otherwise."""
@@ -40,8 +43,10 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
     try:
         changed = msgspec.convert(model, ModelSettings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"replay: {error}") from None
+        raise SettingsError(f"replay: {explained(error, ModelSettings, model)}") from None
     require_foldable(own, changed)
+    if changed != own:
+        require_affordable(changed, Limits())
     return changed
 
 
@@ -73,8 +78,8 @@ def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any
 
 
 def _value(text: str) -> Any:
-    """JSON if it is, and otherwise a text, so that nobody has to quote a word."""
+    """As JSON writes it, or TOML; a bare word is text, so that nobody has to quote it."""
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return text
+        return parse_value(text)

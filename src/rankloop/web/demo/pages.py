@@ -22,6 +22,7 @@ from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
 from rankloop.rewards import REWARDS
+from rankloop.settings import explained
 from rankloop.web.demo.comparison import RIVAL, STEPS, Comparison, Rules, Shown
 from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.engine import Engine
@@ -171,7 +172,7 @@ class Demo:
         try:
             rules = msgspec.convert(fields, Rules, strict=False)
         except msgspec.ValidationError as error:
-            raise RequestError("invalid_rules", f"start over: {error}") from None
+            raise RequestError("invalid_rules", f"start over: {explained(error, Rules, fields)}") from None
         await self._crowd.begin(rules)
         self._lesson = None
         self._shown.clear()
