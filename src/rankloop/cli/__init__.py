@@ -6,6 +6,7 @@ code 2; results go to standard output, progress to standard error.
 
 import os
 import sys
+from typing import Any
 
 import typer
 
@@ -38,12 +39,16 @@ def main(arguments: list[str] | None = None) -> None:
         # A mistake in the command itself: the parser's own exceptions know how to show themselves.
         if not hasattr(error, "show") or not hasattr(error, "exit_code"):
             raise
-        command = getattr(getattr(error, "ctx", None), "command", None)
-        if "unexpected extra arg" in str(error) and any("--store" in option.opts for option in command.params):
-            error.message += ". The log is given with --store here"  # other commands take it as an argument
-        error.show()
-        code = error.exit_code
+        code = _show(error)
     sys.exit(code or 0)
+
+
+def _show(mistake: Any) -> int:
+    """Let the parser say what is wrong with a command; a log in the wrong place with where it belongs."""
+    if "unexpected extra arg" in str(mistake) and any("--store" in known.opts for known in mistake.ctx.command.params):
+        mistake.message += ". The log is given with --store here"  # other commands take it as an argument
+    mistake.show()
+    return int(mistake.exit_code)
 
 
 def _leave(sentence: str, code: int) -> int:
