@@ -1,12 +1,13 @@
 """Pictures of results. One calm style, colours that survive colour blindness, intervals as bands, names at the lines.
 
 `figures_for` looks at what a study varies and decides what is worth a picture, so that a study of one's own gets the
-same treatment as the paper's: learning curves always, the first 10,000 impressions where methods are compared, and the
-gradient's variance where it was recorded.
+same treatment as the paper's: learning curves always; where methods are compared, what people saw and the first 10,000
+impressions; and the gradient's variance where it was recorded.
 """
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +15,9 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from rankloop.display import listed
+from rankloop.pictures import Size, calm, save, svg
 from rankloop.studies.coverage import Coverage
-from rankloop.studies.drawing import calm, draw_curves, draw_variance, needs_log, save, svg
+from rankloop.studies.drawing import draw_curves, draw_variance, needs_log
 from rankloop.studies.records import Results
 
 EARLY = 10_000  # impressions: the paper's closer look at the beginning
@@ -28,7 +30,7 @@ class Figure(NamedTuple):
     grid: str
     title: str
     caption: str
-    draw: Callable[[], Drawing]
+    draw: Callable[[Size | None], Drawing]
 
     @property
     def path(self) -> str:
@@ -38,14 +40,20 @@ class Figure(NamedTuple):
     def write(self, folder: Path) -> tuple[Path, Path]:
         """Draw it into `folder/figures` as PNG and SVG."""
         with calm():
-            drawing = self.draw()
+            drawing = self.draw(None)
             png = save(drawing, folder / f"figures/{self.name}.png")
             return png, save(drawing, folder / self.path)
 
     def svg(self) -> str:
         """Draw it without writing anything."""
         with calm():
-            return svg(self.draw())
+            return svg(self.draw(None))
+
+    def write_for_print(self, folder: Path, formats: Sequence[str], size: Size) -> list[Path]:
+        """Draw it in a size of one's own, into a folder, once for each format."""
+        with calm(in_print=True):
+            drawing = self.draw(size)
+            return [save(drawing, folder / f"{self.name}.{one}") for one in formats]
 
 
 def figures_for(results: Results) -> list[Figure]:
@@ -61,15 +69,19 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     made = []
     if any(len(record.offline_at) > 1 for record in records):
         name, caption = f"{title}: learning curves", _caption(coverage, grid)
-        made.append(Figure(f"{slug}-curves", grid, name, caption, lambda: draw_curves(coverage, grid)))
+        made.append(Figure(f"{slug}-curves", grid, name, caption, partial(draw_curves, coverage, grid)))
+    if coverage.compares_methods(grid) and any(len(record.online_curve) > 1 for record in records):
+        name, caption = f"{title}: pages shown", _caption(coverage, grid, online=True)
+        draw = partial(draw_curves, coverage, grid, online=True)
+        made.append(Figure(f"{slug}-online", grid, name, caption, draw))
     last = max(record.impressions for record in records)
     early = [at for at in records[0].offline_at if at <= EARLY]
     if coverage.compares_methods(grid) and last >= 2 * EARLY and len(early) > 2:
         name, caption = f"{title}: the first {EARLY:,} impressions", _caption(coverage, grid, EARLY)
-        made.append(Figure(f"{slug}-early", grid, name, caption, lambda: draw_curves(coverage, grid, EARLY)))
+        made.append(Figure(f"{slug}-early", grid, name, caption, partial(draw_curves, coverage, grid, until=EARLY)))
     if any(np.isfinite(record.gradient_variance) for record in records):
         name, caption = f"{title}: variance of the gradient", _variance_caption(coverage, grid)
-        made.append(Figure(f"{slug}-variance", grid, name, caption, lambda: draw_variance(coverage, grid)))
+        made.append(Figure(f"{slug}-variance", grid, name, caption, partial(draw_variance, coverage, grid)))
     return made
 
 
@@ -82,10 +94,12 @@ def _slugs(grids: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def _caption(coverage: Coverage, grid: str, until: int | None = None) -> str:
+def _caption(coverage: Coverage, grid: str, until: int | None = None, online: bool = False) -> str:
     impressions = until or max(record.impressions for record in coverage.results.select(grid=grid))
+    shown = "Mean nDCG@10 of the pages shown since the last point, on"
+    measured = shown if online else "Offline nDCG@10 on held-out queries of"
     text = (
-        f"Offline nDCG@10 on held-out queries of {listed(coverage.collections(grid))} over "
+        f"{measured} {listed(coverage.collections(grid))} over "
         f"{'the first ' if until else ''}{impressions:,} impressions, with {listed(coverage.users(grid))} clicks. "
         f"Lines are means over runs ({coverage.of_grid(grid)})"
     )
