@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from rankloop.learners import FixedWeights as FixedWeights
     from rankloop.learners import MDPRank as MDPRank
     from rankloop.learners import Oracle as Oracle
+    from rankloop.many import simulate_many as simulate_many
     from rankloop.online import OnlineRanker as OnlineRanker
     from rankloop.online import Page as Page
     from rankloop.plugins import register as register
     from rankloop.rankers import Linear as Linear
     from rankloop.run import Run as Run
+    from rankloop.runs import Runs as Runs
     from rankloop.simulation import simulate as simulate
 
 __version__ = "0.2.0"
@@ -52,7 +54,9 @@ _HOMES = {
     "online": ("OnlineRanker", "Page"),
     "plugins": ("register",),
     "rankers": ("Linear",),
+    "many": ("simulate_many",),
     "run": ("Run",),
+    "runs": ("Runs",),
     "simulation": ("simulate",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

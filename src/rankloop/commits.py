@@ -24,7 +24,7 @@ def commits(sources: Iterable[Path] = ()) -> dict[str, dict[str, Any]]:
     return {name: dict(found) for name, (folder, file) in asked.items() if (found := _commit(folder, file))}
 
 
-@cache
+@cache  # as they are when a process first asks: a run must not wait for git each time
 def _commit(folder: Path, file: Path | None) -> dict[str, Any] | None:
     """The commit that is checked out in a folder, and whether tracked files differ from it.
 

@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from rankloop.errors import DataError, SettingsError
-from rankloop.settings import is_number
+from rankloop.settings import flat, is_number, varying
 
 # Okabe and Ito's palette; ROLTR, the subject, gets the strongest colour.
 CYCLE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000")
@@ -94,8 +94,9 @@ def calm(*, in_print: bool = False) -> Any:
     small, usual = (7, 8) if in_print else (9, 10)
     ours = {
         "svg.hashsalt": "rankloop", "svg.fonttype": "path", "pdf.fonttype": 42, "axes.spines.top": False,
-        "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "axes.axisbelow": True,
-        "axes.labelsize": small, "axes.titlesize": usual, "xtick.labelsize": small, "ytick.labelsize": small,
+        "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6,
+        "axes.axisbelow": True, "axes.labelsize": small, "axes.titlesize": usual,
+        "xtick.labelsize": small, "ytick.labelsize": small,
     }  # fmt: skip
     return style.context(["default", ours], after_reset=True)
 
@@ -153,7 +154,7 @@ def title(axis: Axes, *parts: str) -> None:
 def impressions_axis(axis: Axes, last: int) -> None:
     """From nothing to so many impressions."""
     axis.set_xlim(0, last)
-    axis.xaxis.set_major_locator(MaxNLocator(5 if axis.figure.get_figwidth() > 4 else 4))
+    axis.xaxis.set_major_locator(MaxNLocator(5 if _extent(axis)[0] > 4 else 4))
     axis.xaxis.set_major_formatter(
         FuncFormatter(lambda x, _: f"{x / 1e6:g} M" if last > 200_000 and x else f"{x:,.0f}")
     )
@@ -161,7 +162,7 @@ def impressions_axis(axis: Axes, last: int) -> None:
 
 def draw_line(axis: Axes, at: Any, mean: NDArray[Any], half: NDArray[Any] | None, line: Line) -> tuple[float, Line]:
     """Draw one learner with its band; the height at which its line ends."""
-    axis.plot(at, mean, line.dash, color=line.colour, linewidth=1.7 if axis.figure.get_figwidth() > 6 else 1.2)
+    axis.plot(at, mean, line.dash, color=line.colour, linewidth=1.7 if _extent(axis)[0] > 6 else 1.2)
     if half is not None:
         axis.fill_between(at, mean - half, mean + half, color=line.colour, alpha=0.15, linewidth=0)
     return float(mean[-1]) if len(mean) else np.nan, line
@@ -181,7 +182,7 @@ def label_lines(axis: Axes, ends: Sequence[tuple[float, Line]]) -> None:
     low, high = axis.get_ylim()
     font = float(matplotlib.rcParams["xtick.labelsize"])
     rows = axis.get_subplotspec().get_gridspec().nrows  # type: ignore[union-attr]
-    inches = max(0.5, (axis.figure.get_figheight() - 0.5) / rows - 0.47)
+    inches = max(0.5, (_extent(axis)[1] - 0.5) / rows - 0.47)
     ordered = sorted((((value - low) / (high - low)), line) for value, line in ends if np.isfinite(value))
     heights = spread([height for height, _ in ordered], min(1.35 * font / 72 / inches, 0.99 / max(1, len(ordered))))
     for (height, line), shown in zip(ordered, heights, strict=True):
@@ -191,6 +192,13 @@ def label_lines(axis: Axes, ends: Sequence[tuple[float, Line]]) -> None:
             arrowprops={"arrowstyle": "-", "color": line.colour, "linewidth": 1.1, "linestyle": line.dash,
                         "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)},
         )  # fmt: skip
+
+
+def _extent(axis: Axes) -> tuple[float, float]:
+    """Width and height of the drawing that a panel is part of, in inches."""
+    drawing: Any = axis.figure
+    width, height = drawing.get_size_inches()
+    return float(width), float(height)
 
 
 def spread(heights: Sequence[float], gap: float) -> list[float]:
@@ -241,17 +249,6 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
     return made
 
 
-def varying(several: Any) -> list[str]:
-    """The settings, under dotted names, in which several differ.
-
-    >>> varying([{"learner": "ROLTR", "discount": 0.0}, {"learner": "ROLTR", "discount": 0.5}])
-    ['discount']
-    """
-    settings = list(several)
-    keys = dict.fromkeys(key for one in settings for key in one)
-    return [key for key in keys if len({str(one.get(key)) for one in settings}) > 1]
-
-
 def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, str]:
     if methods:
         colour = CYCLE[_METHODS.get(settings["learner"], index % len(CYCLE))]
@@ -262,18 +259,6 @@ def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, 
         if reward.removeprefix(kind) in signs:
             return signs[reward.removeprefix(kind)], dash
     return CYCLE[index % len(CYCLE)], "-"
-
-
-def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings under dotted names.
-
-    >>> flat({"learner": "ROLTR", "propensities": {"eta": 1.0}})
-    {'learner': 'ROLTR', 'propensities.eta': 1.0}
-    """
-    made: dict[str, Any] = {}
-    for key, value in settings.items():
-        made |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return made
 
 
 def short(name: str) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
+from importlib import import_module
 from typing import Any, Protocol
 
 from rankloop.display import duration
@@ -68,9 +69,8 @@ def notebook_display() -> Callable[..., Any] | None:
     shell = loaded.get_ipython() if loaded is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
-    from IPython.display import display
-
-    return display  # type: ignore[no-any-return]
+    display: Callable[..., Any] = import_module("IPython.display").display
+    return display
 
 
 class _InTerminal:
@@ -78,7 +78,12 @@ class _InTerminal:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("[dim]{task.fields[word]}")
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("[dim]{task.fields[word]}"),
+        )
         self._bar = Progress(*columns, console=Console(stderr=True, highlight=False), transient=True)
         self._task = self._bar.add_task(what, total=1.0, word="")
 

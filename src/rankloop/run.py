@@ -9,16 +9,26 @@ import zlib
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop import __version__
+from rankloop.commits import commits
 from rankloop.errors import DataError
 from rankloop.files import written_whole
 from rankloop.metrics import online_performance
+from rankloop.sources import fingerprint_of, outside_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rankloop.pictures import Picture
+    from rankloop.runs import Curve, Runs
+    from rankloop.sheets import Sheet
 
 _FORMAT = 1
 
@@ -58,6 +68,17 @@ class Run:
             f"offline {self.offline_ndcg:.4f})"
         )
 
+    def _repr_html_(self) -> str:
+        from rankloop.notebook import run_html
+
+        return run_html(self)
+
+    @property
+    def online_means(self) -> NDArray[np.float64]:
+        """(points − 1,), the mean nDCG of the pages shown between one evaluation and the next."""
+        at = self.offline_curve[:, 0].astype(int).tolist()
+        return np.array([float(self.online_curve[a:b].mean()) for a, b in pairwise(at)])
+
     @property
     def online_ndcg(self) -> float:
         """Σ τ^i nDCG@10 over the pages shown, τ = 0.9995."""
@@ -78,6 +99,39 @@ class Run:
     def impressions_per_second(self) -> float:
         """The rate of the loop itself, without evaluation and compilation."""
         return len(self.online_curve) / self.seconds["learning"]
+
+    def to_arrow(self, rows: Literal["runs", "curves"] = "runs") -> "pa.Table":
+        """An Arrow table with this run as its row, or with a row for each evaluation point (`curves`)."""
+        return self._alone().to_arrow(rows)
+
+    def to_pandas(self, rows: Literal["runs", "curves"] = "runs") -> Any:
+        """The same as a pandas frame."""
+        return self._alone().to_pandas(rows)
+
+    def summary(self) -> "Sheet":
+        """Online and offline performance, as `Runs.summary` has them for many."""
+        return self._alone().summary()
+
+    def plot(
+        self,
+        curve: "Curve" = "offline",
+        *,
+        width: str | float | None = None,
+        height: str | float | None = None,
+    ) -> "Picture":
+        """The learning curve; see `Runs.plot`."""
+        return self._alone().plot(curve, width=width, height=height)
+
+    def compare(self, other: "Run") -> "Sheet":
+        """This run against another; one pair has no p-value, `simulate_many` makes more of them."""
+        from rankloop.runs import compare_two
+
+        return compare_two(self, other)
+
+    def _alone(self) -> "Runs":
+        from rankloop.runs import Runs
+
+        return Runs([self])
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything to one file (a zip of .npy arrays and a JSON document), whole or not at all."""
@@ -116,6 +170,15 @@ def _array_names() -> list[str]:
 
 
 _DOCUMENTS = ("settings", "manifest", "seconds")
+
+
+def manifest_of(learner: Any, user: Any, content_hash: str) -> dict[str, Any]:
+    """Where a result comes from: machine and versions, the code's fingerprint and commits, the data's hash."""
+    return this_machine() | {
+        "sources": fingerprint_of(learner, user),
+        "commits": commits(outside_files(learner, user)),
+        "data": content_hash,
+    }
 
 
 @cache

@@ -11,7 +11,7 @@ and `check_settings(self)` in its `__post_init__` holds it to that.
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
@@ -259,6 +259,29 @@ def settle(settings: msgspec.Struct, /, **checked: Any) -> None:
         default = default_of.get(name)
         same = type(default) is type(value) and default == value
         msgspec.structs.force_setattr(settings, name, default if same else value)
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings under dotted names.
+
+    >>> flat({"learner": "ROLTR", "propensities": {"eta": 1.0}})
+    {'learner': 'ROLTR', 'propensities.eta': 1.0}
+    """
+    made: dict[str, Any] = {}
+    for key, value in settings.items():
+        made |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+    return made
+
+
+def varying(several: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The settings in which several differ.
+
+    >>> varying([{"learner": "ROLTR", "discount": 0.0}, {"learner": "ROLTR", "discount": 0.5}])
+    ['discount']
+    """
+    settings = list(several)
+    keys = dict.fromkeys(key for one in settings for key in one)
+    return [key for key in keys if len({str(one.get(key)) for one in settings}) > 1]
 
 
 def is_number(value: Any) -> bool:

@@ -16,9 +16,8 @@ from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
 from rankloop.loop import Pending, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
-from rankloop.run import Run, this_machine
+from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
-from rankloop.sources import fingerprint_of
 from rankloop.users import User, require_user
 from rankloop.users import to_settings as user_settings
 
@@ -110,7 +109,7 @@ def simulate(
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
         }
         | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
-        manifest=this_machine() | {"sources": fingerprint_of(learner, user), "data": data.content_hash},
+        manifest=manifest_of(learner, user, data.content_hash),
         seconds={"learning": learning, "evaluation": time.perf_counter() - began},
     )
 

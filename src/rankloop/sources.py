@@ -17,6 +17,8 @@ from typing import Any
 
 # They name every method, ranker and user and compute nothing: editing one leaves the results of the others alone.
 _REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.rankers", "rankloop.users"}
+# What is done with a finished run computes nothing of it.
+_LOOKS = {"rankloop.runs", "rankloop.notebook", "rankloop.pictures", "rankloop.sheets"}
 _NOWHERE = secrets.token_bytes(8)
 
 
@@ -45,6 +47,12 @@ def modules_of(value: Any) -> Iterator[str]:
         yield from modules_of(part)
 
 
+def outside_files(*settings: object) -> set[Path]:
+    """The files that define settings and belong neither to this package nor to an installed one."""
+    names = {name for one in settings for name in modules_of(one) if name.partition(".")[0] != "rankloop"}
+    return {path for name in names if _is_editable(name, set()) and (path := _file(name))}
+
+
 @cache
 def fingerprint(*modules: str) -> str:
     """A short digest of the sources of these modules, as they are when a process first asks for it."""
@@ -65,7 +73,7 @@ def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
     waiting = [name for name in modules if name != "builtins"]
     while waiting:
         name = "__main__" if (name := waiting.pop()) == "__mp_main__" else name
-        if name in seen or name in _REGISTRIES:
+        if name in seen or name in _REGISTRIES | _LOOKS:
             continue
         path = seen[name] = _file(name)
         if path is not None:

@@ -1,11 +1,9 @@
 """Whatever a study is called, it can be drawn, and names beside lines can be read."""
 
-import numpy as np
 import pytest
 
 from rankloop.errors import DataError
 from rankloop.studies import figures
-from rankloop.studies.drawing import _spread
 
 from .small_studies import small
 
@@ -22,13 +20,3 @@ def test_a_folder_that_cannot_be_written_is_named(made_up, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="cannot write the figure"):
         figures.figures_for(made_up(small({"learner": "ROLTR"})))[0].write(tmp_path / "file")
-
-
-def test_names_beside_lines_keep_their_distance_and_order():
-    draw = np.random.default_rng(1)
-    for _ in range(200):
-        heights = sorted(draw.random(draw.integers(1, 8)))
-        spread = _spread(heights, 0.1)
-        assert (np.diff(spread) >= 0.1 - 1e-9).all()
-        assert min(spread) >= 0
-        assert max(spread) <= 1 + 1e-9

@@ -18,14 +18,14 @@ def test_the_paper_gets_its_figures_and_shared_runs_are_shown_once(made_up):
     results = made_up(load_study("paper"), keep=lambda cell: cell.seed <= 2)
     assert names(results) == [
         "discount-curves", "discount-variance", "long-curves", "rewards-curves", "convergence-curves",
-        "convergence-early", "mismatch-curves",
+        "convergence-online", "convergence-early", "mismatch-curves",
     ]  # fmt: skip
 
 
 def test_the_beginning_is_shown_only_where_methods_are_compared_for_longer(made_up):
     methods = ({"learner": "ROLTR"}, {"learner": "PDGD"})
-    assert names(made_up(small(*methods))) == ["g-curves"]
-    assert names(made_up(small(*methods, impressions=20_000))) == ["g-curves", "g-early"]
+    assert names(made_up(small(*methods))) == ["g-curves", "g-online"]
+    assert names(made_up(small(*methods, impressions=20_000))) == ["g-curves", "g-online", "g-early"]
     rates = ({"learner": "ROLTR", "learning_rate": rate, "label": f"{rate}"} for rate in (0.1, 0.2))
     assert names(made_up(small(*rates, impressions=20_000))) == ["g-curves"]
 

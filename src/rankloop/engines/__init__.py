@@ -19,13 +19,17 @@ class Engine(Protocol):
 
 
 def engine(on: str, workers: int) -> AbstractContextManager[Engine]:
-    """What `--on` names: so many processes on this machine (`local`), or a Ray cluster; it ends with the block."""
+    """What `--on` names: so many processes (`local`) or threads here, or a Ray cluster; it ends with the block."""
     if on == "local":
         from rankloop.engines.processes import LocalProcesses
 
         return LocalProcesses(workers)
+    if on == "threads":
+        from rankloop.engines.threads import LocalThreads
+
+        return LocalThreads(workers)
     if on == "ray" or on.startswith(("ray://", "ray:")):
         from rankloop.engines.ray import RayCluster
 
         return RayCluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:])
-    raise SettingsError(f"--on must be local, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")
+    raise SettingsError(f"--on must be local, threads, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")

@@ -25,7 +25,6 @@ from rankloop.statistics import interval
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Record
 
-
 _USERS = (CYCLE[1], CYCLE[4], CYCLE[2], CYCLE[3])
 _LOG_FROM = 20  # from this ratio on, small bars would vanish beside large ones
 
@@ -41,10 +40,7 @@ def draw_curves(
     groups = list(dict.fromkeys(line.group for line in lines.values()))
     columns = [users] if side_by_side(len(users), size) else [[user] for user in users]
     rows = [
-        (collection, group, some)
-        for collection in coverage.collections(grid)
-        for group in groups
-        for some in columns
+        (collection, group, some) for collection in coverage.collections(grid) for group in groups for some in columns
     ]
     drawing, axes = panels(len(rows), len(columns[0]), size, sharey="row")
     for row, (collection, group, some) in zip(axes, rows, strict=True):
@@ -52,7 +48,9 @@ def draw_curves(
         ends = []
         for axis, user in zip(row, some, strict=True):
             runs = {label: coverage.runs(grid, collection, user, label) for label in shown}
-            ends.append([_curve(axis, runs[label], line, until, online) for label, line in shown.items() if runs[label]])
+            ends.append(
+                [_curve(axis, runs[label], line, until, online) for label, line in shown.items() if runs[label]]
+            )
             title(axis, f"{user} clicks", collection if len(coverage.collections(grid)) > 1 else "", group)
             longest = max((record.impressions for some in runs.values() for record in some), default=1)
             impressions_axis(axis, until or longest)
@@ -68,9 +66,7 @@ def draw_curves(
     return drawing
 
 
-def _curve(
-    axis: Axes, runs: Sequence[Record], line: Line, until: int | None, online: bool
-) -> tuple[float, Line]:
+def _curve(axis: Axes, runs: Sequence[Record], line: Line, until: int | None, online: bool) -> tuple[float, Line]:
     """Draw one learner; the height at which its line ends. A page counts at the end of its interval."""
     first, field = (1, "online_curve") if online else (0, "offline_curve")
     at = np.array(runs[0].offline_at[first:])

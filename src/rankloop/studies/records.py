@@ -13,7 +13,6 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +129,7 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
                 "clicks_per_page": float(run.clicks.mean()),
                 "offline_at": at,
                 "offline_curve": run.offline_curve[:, 1].tolist(),
-                "online_curve": [float(run.online_curve[a:b].mean()) for a, b in pairwise(at)],
+                "online_curve": run.online_means.tolist(),
                 "weights": run.weights.tolist(),
                 "learning_seconds": run.seconds["learning"],
                 "evaluation_seconds": run.seconds["evaluation"],

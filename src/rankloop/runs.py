@@ -1,0 +1,309 @@
+"""Many runs, to look at together: as tables, as summaries with intervals, as pictures, one learner against another."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from rankloop.display import counted, listed, mean_text, p_value, signed
+from rankloop.errors import SettingsError
+from rankloop.run import Run
+from rankloop.settings import flat, require_choice, varying
+from rankloop.sheets import Row, Sheet, as_frame
+from rankloop.statistics import THIS, GeneraliseTo, interval, paired_comparison
+from rankloop.summaries import Estimate, interquartile_mean_interval, probability_of_improvement_interval
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rankloop.pictures import Picture
+
+Curve = Literal["offline", "online"]
+_DIGITS = {"online": 1, "offline": 4}
+
+
+class Place(NamedTuple):
+    """What the runs of one cell share; they differ by seed and fold."""
+
+    collection: str
+    user: str
+    label: str
+
+
+class Runs(Sequence[Run]):
+    """Runs in the order in which they were asked for.
+
+    Each has a `Place`: its collection, its user and the label of its learner. Where two learners or users have the same
+    name, the settings in which they differ are added to it.
+
+    >>> import rankloop as rl
+    >>> runs = rl.simulate_many([rl.ROLTR(), rl.PDGD()], rl.users.noisy(), rl.load("tiny"), 200, seeds=2)
+    >>> len(runs), runs.labels
+    (4, ['ROLTR', 'PDGD'])
+    >>> runs.select(label="PDGD", seed=2)
+    Runs(1 run of PDGD with noisy on tiny)
+    """
+
+    def __init__(self, runs: Iterable[Run], places: Iterable[Place] | None = None) -> None:
+        self._runs = tuple(runs)
+        self.places = tuple(_places(self._runs) if places is None else places)
+        if len(self.places) != len(self._runs):
+            raise SettingsError(f"{len(self._runs)} runs need as many places; got {len(self.places)}")
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return Runs(self._runs[index], self.places[index]) if isinstance(index, slice) else self._runs[index]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __add__(self, others: "Runs") -> "Runs":
+        return Runs([*self, *others], [*self.places, *others.places])
+
+    def __repr__(self) -> str:
+        if not self._runs:
+            return "Runs(none)"
+        who, whom, what = (listed(self._axis(name)) for name in ("label", "user", "collection"))
+        return f"Runs({counted(len(self), 'run')} of {who} with {whom} on {what})"
+
+    def _repr_html_(self) -> str:
+        from rankloop.notebook import runs_html
+
+        return runs_html(self)
+
+    @property
+    def labels(self) -> list[str]:
+        """The learners, in order."""
+        return self._axis("label")
+
+    @property
+    def users(self) -> list[str]:
+        """The users, in order."""
+        return self._axis("user")
+
+    @property
+    def collections(self) -> list[str]:
+        """The collections, in order."""
+        return self._axis("collection")
+
+    def select(self, **wanted: Any) -> "Runs":
+        """The runs with these values of `collection`, `user`, `label`, `seed` or `fold`."""
+        for name in wanted:
+            require_choice("select", "name", name, (*Place._fields, "seed", "fold"))
+        kept = [
+            (run, place)
+            for run, place in zip(self._runs, self.places, strict=True)
+            if all(_value(run, place, name) == value for name, value in wanted.items())
+        ]
+        return Runs([run for run, _ in kept], [place for _, place in kept])
+
+    def to_arrow(self, rows: Literal["runs", "curves"] = "runs") -> "pa.Table":
+        """An Arrow table: a row for each run, or for each run and evaluation point (`curves`).
+
+        Columns have the names that they have in a study's `results.parquet` and `curves.parquet`.
+        """
+        import pyarrow as pa
+
+        require_choice("to_arrow", "rows", rows, ("runs", "curves"))
+        make = _run_rows if rows == "runs" else _curve_rows
+        made = [row for run, place in zip(self._runs, self.places, strict=True) for row in make(run, place)]
+        return pa.Table.from_pylist(made)
+
+    def to_pandas(self, rows: Literal["runs", "curves"] = "runs") -> Any:
+        """The same as a pandas frame."""
+        return as_frame(self.to_arrow(rows))
+
+    def summary(self) -> Sheet:
+        """For each collection, user and learner: means with t-intervals, interquartile means with bootstrap ones."""
+        rows = [_summary_row(place, self.select(**place._asdict())) for place in dict.fromkeys(self.places)]
+        columns = _heading(rows) | {
+            "online nDCG": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
+            "middle half": lambda row: f"{row['online_iqm']:.1f}",
+            "offline nDCG": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
+            "middle half ": lambda row: f"{row['offline_iqm']:.4f}",
+            "runs": lambda row: str(row["runs"]),
+        }
+        note = (
+            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i · nDCG of the "
+            "pages shown. Offline: nDCG on held-out queries at the end. Intervals: other seeds, the same folds."
+        )
+        return Sheet(rows, columns, note)
+
+    def compare(self, a: str, b: str, *, generalise_to: GeneraliseTo = THIS) -> Sheet:
+        """Learner `a` against learner `b`, online and offline, on runs that share collection, user, fold and seed."""
+        for name, label in (("a", a), ("b", b)):
+            require_choice("compare", name, label, self.labels)
+        rows = []
+        for collection, user in dict.fromkeys(place[:2] for place in self.places):
+            ours, theirs = (_by_pair(self.select(collection=collection, user=user, label=one)) for one in (a, b))
+            pairs = [pair for pair in ours if pair in theirs]
+            if pairs:
+                both = [ours[pair] for pair in pairs], [theirs[pair] for pair in pairs]
+                rows += [_compared(Place(collection, user, ""), m, *both, pairs, generalise_to) for m in _DIGITS]
+        if not rows:
+            raise SettingsError(f"{a} and {b} share no collection, user, fold and seed: there is nothing to compare")
+        return _comparison(rows, a, b, generalise_to)
+
+    def plot(
+        self, curve: Curve = "offline", *, width: str | float | None = None, height: str | float | None = None
+    ) -> "Picture":
+        """Learning curves, on held-out queries (`offline`) or of the pages shown (`online`), with 95 % t-intervals.
+
+        With a `width` (`"8.4cm"`, or inches) it is drawn for print. `.save("figure.pdf")` writes it.
+        """
+        from rankloop.plots import draw
+
+        return draw(self, curve, width, height)
+
+    def _axis(self, name: str) -> list[str]:
+        return list(dict.fromkeys(getattr(place, name) for place in self.places))
+
+
+def compare_two(one: Run, other: Run) -> Sheet:
+    """A run against another, whatever they share: differences, and no p-values."""
+    both = Runs([one, other])
+    a, b = both.labels if len(both.labels) == 2 else ["this", "other"]
+    place = both.places[0]
+    rows = [_compared(place, measure, [one], [other], [(None, 0)], THIS) for measure in _DIGITS]
+    return _comparison(rows, a, b, THIS)
+
+
+def _comparison(rows: Sequence[Row], a: str, b: str, generalise_to: GeneraliseTo) -> Sheet:
+    def difference(row: Row) -> str:
+        digits = _DIGITS[row["measure"]]
+        known = math.isfinite(row["half_width"])
+        return signed(row["difference"], digits) + (f" ± {row['half_width']:.{digits}f}" if known else "")
+
+    columns = _heading(rows) | {
+        "": lambda row: row["measure"],
+        a: lambda row: f"{row['mean_a']:.{_DIGITS[row['measure']]}f}",
+        b if b != a else f"{b} ": lambda row: f"{row['mean_b']:.{_DIGITS[row['measure']]}f}",
+        "difference": difference,
+        "p": lambda row: p_value(row["p"]),
+        f"P({a} > {b})": lambda row: f"{row['probability_of_improvement']:.2f}",
+        "pairs": lambda row: str(row["pairs"]),
+    }
+    note = (
+        f"Paired t-tests, two-tailed, over runs that share fold and seed; they speak of {generalise_to}. "
+        f"P({a} > {b}): how often a run of the one beats a run of the other."
+    )
+    return Sheet(rows, columns, note)
+
+
+def _places(runs: Sequence[Run]) -> list[Place]:
+    learners = _distinct([(run.settings["learner"]["learner"], run.settings["learner"]) for run in runs])
+    users = _distinct([(_user_name(run.settings["user"]), run.settings["user"]) for run in runs])
+    return [
+        Place(run.settings["data"]["name"], user, learner)
+        for run, user, learner in zip(runs, users, learners, strict=True)
+    ]
+
+
+def _user_name(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("name") or settings.get("kind") or "user")
+
+
+def _distinct(named: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Names that tell apart what differs: `ROLTR`, or `ROLTR discount=0.5` beside `ROLTR discount=0.0`."""
+    by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, settings in named:
+        by_name.setdefault(name, {})[json.dumps(settings, sort_keys=True)] = settings
+    made = []
+    for name, settings in named:
+        varied = varying(flat(one) for one in by_name[name].values())
+        mine = flat(settings)
+        made.append(" ".join([name, *(f"{key}={mine.get(key)}" for key in varied)]))
+    return made
+
+
+def _value(run: Run, place: Place, name: str) -> Any:
+    if name == "fold":
+        return run.settings["data"]["fold"]
+    return run.settings[name] if name == "seed" else getattr(place, name)
+
+
+def _run_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
+    yield {
+        **_identity(run, place),
+        "impressions": len(run.online_curve),
+        "online_ndcg": run.online_ndcg,
+        "offline_ndcg": run.offline_ndcg,
+        "gradient_variance": run.gradient_variance,
+        "clicks_per_page": float(run.clicks.mean()),
+        "learning_seconds": run.seconds["learning"],
+        "evaluation_seconds": run.seconds["evaluation"],
+        "settings": json.dumps(run.settings, sort_keys=True),
+        "manifest": json.dumps(run.manifest, sort_keys=True),
+    }
+
+
+def _curve_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
+    shown = [None, *run.online_means.tolist()]
+    for (at, offline), online in zip(run.offline_curve.tolist(), shown, strict=False):  # no points, no means
+        yield {**_identity(run, place), "impression": int(at), "offline_ndcg": offline, "online_ndcg": online}
+
+
+def _identity(run: Run, place: Place) -> dict[str, Any]:
+    return {
+        "collection": place.collection,
+        "fold": run.settings["data"]["fold"],
+        "user": place.user,
+        "label": place.label,
+        "learner": run.settings["learner"]["learner"],
+        "seed": run.settings["seed"],
+    }
+
+
+def _folds(runs: Iterable[Run]) -> list[Any]:
+    return [run.settings["data"]["fold"] for run in runs]
+
+
+def _summary_row(place: Place, runs: Runs) -> dict[str, Any]:
+    row: dict[str, Any] = {**place._asdict(), "runs": len(runs)}
+    for measure in _DIGITS:
+        values, folds = [_measured(run, measure) for run in runs], _folds(runs)
+        mean, half = interval(values, folds)
+        middle = interquartile_mean_interval(values, folds)
+        row |= {f"{measure}_mean": mean, f"{measure}_half_width": half}
+        row |= {f"{measure}_iqm{end}": value for end, value in zip(("", "_low", "_high"), middle, strict=True)}
+    return row
+
+
+def _measured(run: Run, measure: str) -> float:
+    return float(run.online_ndcg if measure == "online" else run.offline_ndcg)
+
+
+def _by_pair(runs: Runs) -> dict[tuple[Any, Any], Run]:
+    return {(run.settings["data"]["fold"], run.settings["seed"]): run for run in runs}
+
+
+def _compared(
+    place: Place, measure: str, ours: list[Run], theirs: list[Run], pairs: list[Any], generalise_to: GeneraliseTo
+) -> dict[str, Any]:
+    a, b = ([_measured(run, measure) for run in some] for some in (ours, theirs))
+    folds, seeds = [fold for fold, _ in pairs], [seed for _, seed in pairs]
+    found = paired_comparison(a, b, folds, seeds, generalise_to=generalise_to)
+    better: Estimate = probability_of_improvement_interval(a, b, folds)
+    return {
+        "collection": place.collection, "user": place.user, "measure": measure,
+        "mean_a": float(np.mean(a)), "mean_b": float(np.mean(b)),
+        "difference": found.difference.estimate, "half_width": found.difference.half_width(), "p": found.p,
+        "probability_of_improvement": better.value, "probability_low": better.low, "probability_high": better.high,
+        "pairs": found.pairs, "mark": found.mark,
+    }  # fmt: skip
+
+
+def _heading(rows: Sequence[Row]) -> dict[str, Any]:
+    """Collection, user and label, as far as there are several."""
+    names = [name for name in Place._fields if name in (rows[0] if rows else {})]
+    shown = [name for name in names if name == "label" or len({row[name] for row in rows}) > 1]
+    titles = {"collection": "collection", "user": "clicks", "label": "learner"}
+
+    def column(name: str) -> Any:
+        return lambda row: row[name]
+
+    return {titles[name]: column(name) for name in shown}

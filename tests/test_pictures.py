@@ -1,0 +1,68 @@
+"""Names beside lines can be read, sizes are what was asked for, and the same results give the same bytes."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rankloop.errors import DataError, SettingsError
+from rankloop.pictures import Picture, Size, calm, lines_for, spread
+
+
+def test_names_beside_lines_keep_their_distance_and_order():
+    draw = np.random.default_rng(1)
+    for _ in range(200):
+        heights = sorted(draw.random(draw.integers(1, 8)))
+        apart = spread(heights, 0.1)
+        assert (np.diff(apart) >= 0.1 - 1e-9).all()
+        assert min(apart) >= 0
+        assert max(apart) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("written", "inches"), [(3.3, 3.3), ("3.3", 3.3), ("3.3in", 3.3), ("2.54 cm", 1.0), ("254mm", 10), ("72.27pt", 1.0)]
+)
+def test_lengths_are_read_as_people_write_them(written, inches):
+    assert Size.of(written).width == pytest.approx(inches)
+
+
+@pytest.mark.parametrize("written", ["", "wide", "3.3 feet", 0, -1, "1e3", "100in", "nan", float("inf")])
+def test_what_is_no_length_is_a_sentence(written):
+    with pytest.raises(SettingsError, match=r"height must be a length from 0\.5 to 50 inches, such as 3\.3in"):
+        Size.of(3, written)
+
+
+def test_a_picture_is_saved_as_what_its_name_says_always_with_the_same_bytes(tmp_path):
+    for kind in ("pdf", "svg", "png"):
+        saved = [Picture(drawing()).save(tmp_path / f"{name}.{kind}").read_bytes() for name in "ab"]
+        assert saved[0] == saved[1]
+    assert b"%PDF" in (tmp_path / "a.pdf").read_bytes()[:8]
+    with pytest.raises(SettingsError, match=r"saved as \.pdf, \.svg, \.png; got 'a\.gif'"):
+        Picture(drawing()).save(tmp_path / "a.gif")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write the figure"):
+        Picture(drawing()).save(tmp_path / "file" / "a.pdf")
+
+
+def test_fonts_of_a_pdf_are_embedded_as_outlines_that_publishers_take(tmp_path):
+    content = Picture(drawing()).save(tmp_path / "a.pdf").read_bytes()
+    assert b"/Type3" not in content
+    assert b"/FontFile2" in content
+
+
+def test_a_notebook_shows_the_drawing():
+    assert "<svg" in Picture(drawing())._repr_svg_()
+
+
+def test_methods_keep_their_colours_and_settings_have_ordered_ones():
+    methods = lines_for({"a": {"learner": "ROLTR"}, "b": {"learner": "PDGD"}, "c": {"learner": "MDPRank"}})
+    assert methods["a"].colour == lines_for({"x": {"learner": "DBGD"}, "a": {"learner": "ROLTR"}})["a"].colour
+    assert [line.dash for line in methods.values()] == ["-", "-", "--"]
+    ordered = lines_for({f"{x}": {"learner": "ROLTR", "discount": x} for x in (0.0, 0.5, 1.0)})
+    assert len({line.colour for line in ordered.values()}) == 3
+
+
+def drawing():
+    with calm():
+        made = Figure(figsize=(2, 2))
+        made.subplots().plot([0, 1], [0, 1])
+        return made

@@ -1,0 +1,125 @@
+"""Tables, summaries and comparisons of runs are what one would compute from the runs by hand."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankloop.errors import SettingsError
+from rankloop.learners import PDGD, ROLTR
+from rankloop.many import simulate_many
+from rankloop.runs import Place, Runs
+from rankloop.simulation import simulate
+from rankloop.users import noisy, perfect
+
+from .proofs import small
+
+DATA = small.collection()
+RUNS = simulate_many([ROLTR(), PDGD()], [noisy(), perfect()], DATA, 60, seeds=4, evaluate_every=20)
+
+
+def test_runs_are_a_sequence():
+    assert len(RUNS) == 16
+    assert RUNS[0].settings["seed"] == 1
+    assert [run.settings["seed"] for run in RUNS[2:4]] == [3, 4]
+    assert isinstance(RUNS[2:4], Runs)
+    assert len(RUNS[:2] + RUNS[2:5]) == 5
+    assert repr(RUNS) == "Runs(16 runs of ROLTR and PDGD with noisy and perfect on small)"
+    assert repr(Runs([])) == "Runs(none)"
+
+
+def test_runs_are_selected_by_place_seed_and_fold():
+    chosen = RUNS.select(label="PDGD", user="noisy", seed=3, fold=None)
+    assert [run.settings["seed"] for run in chosen] == [3]
+    assert chosen.places == (Place("small", "noisy", "PDGD"),)
+    with pytest.raises(SettingsError, match="select: name must be one of 'collection'"):
+        RUNS.select(learner="PDGD")
+
+
+def test_a_table_has_a_row_for_each_run():
+    rows = RUNS.to_arrow().to_pylist()
+    assert len(rows) == 16
+    assert rows[5]["online_ndcg"] == RUNS[5].online_ndcg
+    assert (rows[5]["user"], rows[5]["label"], rows[5]["seed"]) == ("perfect", "ROLTR", 2)
+    assert json.loads(rows[5]["settings"]) == json.loads(json.dumps(RUNS[5].settings))
+
+
+def test_curves_have_a_row_for_each_point_and_names_as_in_a_study():
+    from rankloop.studies.records import CURVE
+
+    table = RUNS.to_arrow("curves")
+    assert set(table.column_names) == set(CURVE) - {"key", "grid"}
+    first = table.slice(0, 4).to_pylist()
+    assert [row["impression"] for row in first] == [0, 20, 40, 60]
+    assert [row["offline_ndcg"] for row in first] == RUNS[0].offline_curve[:, 1].tolist()
+    wanted = [None, *(RUNS[0].online_curve[at : at + 20].mean() for at in (0, 20, 40))]
+    assert [row["online_ndcg"] for row in first] == wanted
+
+
+def test_a_frame_holds_the_same_as_the_table():
+    pandas = pytest.importorskip("pandas")
+    frame = RUNS.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["online_ndcg"].tolist() == [run.online_ndcg for run in RUNS]
+    assert RUNS[0].to_pandas("curves")["impression"].tolist() == [0, 20, 40, 60]
+
+
+def test_without_pandas_there_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("rankloop.sheets.find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match="needs pandas, which is not installed"):
+        RUNS.to_pandas()
+
+
+def test_a_summary_has_the_mean_and_the_interval_of_each_place():
+    summary = RUNS.summary()
+    assert [(row["user"], row["label"]) for row in summary] == [
+        ("noisy", "ROLTR"), ("perfect", "ROLTR"), ("noisy", "PDGD"), ("perfect", "PDGD"),
+    ]  # fmt: skip
+    values = np.array([run.online_ndcg for run in RUNS.select(label="ROLTR", user="perfect")])
+    row = summary[1]
+    assert row["online_mean"] == pytest.approx(values.mean())
+    assert row["online_half_width"] == pytest.approx(stats.t.ppf(0.975, 3) * values.std(ddof=1) / 2)
+    assert row["online_iqm"] == pytest.approx(np.sort(values)[1:3].mean())
+    assert f"{values.mean():.1f} ± " in str(summary).splitlines()[2]
+    assert summary.to_arrow().num_rows == 4
+
+
+def test_a_comparison_pairs_runs_that_share_a_seed():
+    compared = RUNS.compare("ROLTR", "PDGD")
+    assert [(row["user"], row["measure"]) for row in compared] == [
+        ("noisy", "online"), ("noisy", "offline"), ("perfect", "online"), ("perfect", "offline"),
+    ]  # fmt: skip
+    a, b = ([run.online_ndcg for run in RUNS.select(user="noisy", label=one)] for one in ("ROLTR", "PDGD"))
+    assert compared[0]["difference"] == pytest.approx(np.mean(a) - np.mean(b))
+    assert compared[0]["p"] == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    wins = [(x > y) + 0.5 * (x == y) for x in a for y in b]
+    assert compared[0]["probability_of_improvement"] == pytest.approx(np.mean(wins))
+    # The order of the runs does not matter: pairs are found by seed.
+    shuffled = Runs(list(RUNS)[::-1], RUNS.places[::-1]).compare("ROLTR", "PDGD")
+    assert sorted(row["p"] for row in shuffled) == pytest.approx(sorted(row["p"] for row in compared))
+
+
+def test_what_cannot_be_compared_is_a_sentence():
+    with pytest.raises(SettingsError, match="compare: b must be one of 'ROLTR', 'PDGD'; got 'DBGD'"):
+        RUNS.compare("ROLTR", "DBGD")
+    apart = RUNS.select(label="ROLTR", seed=1) + RUNS.select(label="PDGD", seed=2)
+    with pytest.raises(SettingsError, match="share no collection, user, fold and seed"):
+        apart.compare("ROLTR", "PDGD")
+
+
+def test_a_run_has_the_same_verbs():
+    run, other = RUNS[0], RUNS.select(label="PDGD")[0]
+    assert run.to_arrow().num_rows == 1
+    assert run.summary()[0]["online_mean"] == run.online_ndcg
+    compared = run.compare(other)[0]
+    assert compared["difference"] == pytest.approx(run.online_ndcg - other.online_ndcg)
+    assert math.isnan(compared["p"])
+    assert str(run.compare(simulate(ROLTR(), noisy(), DATA, 60, seed=9))).split()[:2] == ["this", "other"]
+
+
+def test_a_run_without_evaluation_has_tables_too():
+    runs = Runs([simulate(ROLTR(), noisy(), DATA, 30, seed=1, evaluate_every=0)])
+    assert runs.to_arrow("curves").num_rows == 0
+    assert math.isnan(runs.summary()[0]["offline_mean"])
