@@ -144,7 +144,7 @@ class OnlineRanker:
         self._make_room(len(page.candidates))
         # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
         by_rank = () if page.ranks is None else self.learner.by_rank
-        tables = {name: getattr(self.model, name)[page.ranks] for name in by_rank}
+        tables = {name: table[page.ranks] for name in by_rank if (table := getattr(self.model, name)).size}
         model = self.model._replace(**tables)
         shown = self._key, page.impression, page.documents, page.notes, feedback
         if as_drawn:

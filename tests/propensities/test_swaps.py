@@ -11,7 +11,7 @@ import rankloop as rl
 from rankloop.errors import SettingsError
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.policies import plackett_luce
-from rankloop.propensities.swaps import Swaps, count_swaps, empty_moments, examination_of, note_swaps
+from rankloop.propensities.swaps import Swaps, count_swaps, empty_moments, examination_of, note_swaps, noted_swaps
 
 SCORES = np.array([0.3, -1.2, 2.0, 0.0, 0.7])
 ATTRACTION = np.array([0.9, 0.1, 0.4, 0.7, 0.2])
@@ -19,10 +19,7 @@ EXAMINED = np.array([1.0, 0.6, 0.25])
 
 
 def noted(scores, page):
-    notes = np.zeros((len(page), 1), np.float32)
-    scratch, remaining = np.empty(whole_blocks(len(scores))), np.empty(len(page) + 1)
-    note_swaps(np.asarray(scores, float), np.asarray(page), scratch, remaining, notes)
-    return notes
+    return noted_swaps(np.asarray(scores, float), np.asarray(page))
 
 
 def test_one_minus_q_is_the_chance_of_the_other_order():

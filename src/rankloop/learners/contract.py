@@ -186,11 +186,13 @@ class Work(NamedTuple):
 
 
 def arrays_of(model: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
-    """Every array of a model, by name, also within its ranker (`ranker.weights`): all that learning can change."""
+    """Every array of a model that holds something, by name, also within its ranker (`ranker.weights`): all that
+    learning can change."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in model._asdict().items():
         if isinstance(value, np.ndarray):
-            arrays[prefix + name] = value
+            if value.size:
+                arrays[prefix + name] = value
         elif hasattr(value, "_asdict"):
             arrays |= arrays_of(value, f"{prefix}{name}.")
     return arrays

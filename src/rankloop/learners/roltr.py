@@ -13,11 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.learners.contract import Learner, ShapedReward, compiled_settings, learn, show
-from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, show_plackett_luce
+from rankloop.learners.reinforce import ReinforceWork, ascend_returns, decayed, in_blocks, show_plackett_luce
 from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker, Temperature
 from rankloop.policies import plackett_luce
-from rankloop.propensities import Propensities
-from rankloop.propensities.curves import BELIEF, assumed
+from rankloop.propensities import Learned, Propensities
+from rankloop.propensities.curves import BELIEF
+from rankloop.propensities.learned import (
+    AssumedExamination,
+    LearnedExamination,
+    assumed_or_learned,
+    learn_examination,
+    note_examination,
+    price_clicks,
+)
+from rankloop.propensities.swaps import noted_swaps
 from rankloop.rankers.linear import LINEAR
 from rankloop.rewards import REWARDS, accumulate_returns, returns, reward_table
 from rankloop.settings import Rule, choice, number
@@ -30,7 +39,7 @@ class ROLTR(Learner, frozen=True):
         reward: one of `naive+ naive- naive+- ips+ ips- ips+-`.
         discount: γ in [0, 1]; 0 learns from immediate rewards.
         learning_rate: α (0.01 for MSLR and Istella, 0.005 for Yahoo! in the paper).
-        propensities: the assumed probability that each rank is examined.
+        propensities: the assumed probability that each rank is examined, or `rl.propensities.learned()`.
         temperature: T of the policy softmax(s/T).
         decay: α is multiplied by this after each update.
         floor: α does not fall below this.
@@ -48,12 +57,12 @@ class ROLTR(Learner, frozen=True):
     """
 
     has_gradient_variance: ClassVar[bool] = True
-    by_rank: ClassVar[tuple[str, ...]] = ("click_reward", "skip_reward", "baseline", "baseline_count")
+    by_rank: ClassVar[tuple[str, ...]] = ("click_reward", "skip_reward", "baseline", "baseline_count", "rank")
 
     reward: Annotated[str, choice(REWARDS)] = "ips+-"
     discount: Annotated[float, number(at_least=0, at_most=1)] = 0.0
     learning_rate: LearningRate = 0.01
-    propensities: Annotated[Propensities, Rule(assumed)] = BELIEF
+    propensities: Annotated[Propensities | Learned, Rule(assumed_or_learned)] = BELIEF
     temperature: Temperature = 1.0
     decay: Decay = 1.0
     floor: Floor = 0.0
@@ -74,8 +83,16 @@ class ROLTR(Learner, frozen=True):
             baseline_count=np.zeros(page_size),
             click_reward=click,
             skip_reward=skip,
+            rank=np.arange(page_size if isinstance(self.propensities, Learned) else 0),
+            examination=self._examination(page_size),
             settings=ROLTRSettings._of(self),
         )
+
+    def _examination(self, page_size: int) -> Any:
+        if not isinstance(self.propensities, Learned):
+            return AssumedExamination(self.clip)
+        worth = [reward_table(self.reward, np.full(page_size, p))[0] for p in (1.0, 0.5)]
+        return LearnedExamination.of(self.propensities, page_size, self.clip, *worth)
 
     def work(self, features: int, page_size: int, candidates: int) -> ReinforceWork:
         """Scratch for queries of up to so many candidates."""
@@ -86,10 +103,20 @@ class ROLTR(Learner, frozen=True):
         """T of the policy."""
         return self.temperature
 
+    def note_width(self) -> int:
+        """Learning examination needs the chance of each pair of neighbours to stand the other way round."""
+        return 1 if isinstance(self.propensities, Learned) else 0
+
+    def notes_of(self, scores: NDArray[np.float32], page: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same, for a page that a Plackett–Luce policy drew with these scores."""
+        if not isinstance(self.propensities, Learned):
+            return super().notes_of(scores, page)
+        return noted_swaps(scores.astype(np.float64) / self.temperature, page)
+
     @property
     def assumed_propensities(self) -> Propensities:
-        """What the rewards divide by."""
-        return self.propensities
+        """What the rewards divide by; before the first page, if it is learned."""
+        return self.propensities.prior if isinstance(self.propensities, Learned) else self.propensities
 
     def shaped_reward(self, page_size: int) -> ShapedReward:
         """The reward by its name, and its worth at each rank."""
@@ -115,7 +142,8 @@ ROLTRSettings = compiled_settings(ROLTR)
 
 
 class ROLTRModel(NamedTuple):
-    """Parameters and running state, tables by rank, and the settings that the kernels read."""
+    """Parameters and running state, tables by rank, and the settings that the kernels read. `rank` is empty unless
+    examination is learned."""
 
     ranker: Any
     rate: NDArray[np.float64]
@@ -123,24 +151,29 @@ class ROLTRModel(NamedTuple):
     baseline_count: NDArray[np.float64]
     click_reward: NDArray[np.float64]
     skip_reward: NDArray[np.float64]
+    rank: NDArray[np.int64]
+    examination: Any
     settings: Any
 
 
 @implements(show, ROLTRModel)
 @kernel
 def show_roltr(model, work, X, seed, impression, page, notes):
-    """Draw the page from the policy."""
-    show_plackett_luce(work.base, model.settings.temperature, X.shape[0], seed, impression, page)
+    """Draw the page from the policy, and note what its examination is learned from."""
+    n, base = X.shape[0], work.base
+    show_plackett_luce(base, model.settings.temperature, n, seed, impression, page)
+    note_examination(model.examination, base.z[:n], page, base.gradient[: in_blocks(n)], base.remaining, notes)
 
 
 @implements(learn, ROLTRModel)
 @kernel
 def learn_roltr(model, work, X, seed, impression, page, notes, clicks, measure):
     """Rewards, returns, and one step along the policy gradient."""
-    settings = model.settings
+    settings, k = model.settings, page.size
     if settings.skip_clickless and not clicks.any():
+        learn_examination(model.examination, model.rank[:k], notes, clicks)
         return np.nan
-    k = page.size
+    price_clicks(model.examination, model.rank[:k], model.click_reward[:k])
     values = work.base.returns[:k]
     for t in range(k):
         c = clicks[t]
@@ -151,6 +184,7 @@ def learn_roltr(model, work, X, seed, impression, page, notes, clicks, measure):
     rate = model.rate[0]
     variance = ascend_returns(model.ranker, work, X, page, settings.temperature, rate, measure)
     model.rate[0] = decayed(rate, settings.decay, settings.floor)
+    learn_examination(model.examination, model.rank[:k], notes, clicks)
     return variance
 
 

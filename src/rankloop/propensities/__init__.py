@@ -5,5 +5,18 @@ begins. Both are made here.
 """
 
 from rankloop.propensities.curves import Known, PowerLaw, Propensities, known, named, power_law
+from rankloop.propensities.learned import Learned, learned
+from rankloop.propensities.swaps import SwapCurve, Swaps
 
-__all__ = ["Known", "PowerLaw", "Propensities", "known", "named", "power_law"]
+__all__ = [
+    "Known",
+    "Learned",
+    "PowerLaw",
+    "Propensities",
+    "SwapCurve",
+    "Swaps",
+    "known",
+    "learned",
+    "named",
+    "power_law",
+]

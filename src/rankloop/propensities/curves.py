@@ -91,7 +91,7 @@ def assumed(owner: str, name: str, curve: object) -> Propensities:
     """The curve; refuse anything that is none. Equal to the default, it *is* the default, and not printed."""
     if not isinstance(curve, (PowerLaw, Known)):
         raise SettingsError(
-            f"{owner}: {name} must be rl.propensities.power_law(eta) or rl.propensities.known([...]); got {curve!r}"
+            f"{owner}: {name} must be rl.propensities.power_law(eta), .known([...]) or .learned(); got {curve!r}"
         )
     return BELIEF if curve == BELIEF else curve
 

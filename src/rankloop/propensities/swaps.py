@@ -24,8 +24,8 @@ from rankloop.policies.plackett_luce import checked_clicks, checked_page, checke
 Array = NDArray[np.float64]
 
 
-class Examination(NamedTuple):
-    """What the swaps say, rank by rank, relative to the first: the curve and its interval; NaN where nothing is known."""
+class SwapCurve(NamedTuple):
+    """What the swaps say, rank by rank, relative to the first: a curve and its interval, NaN where nothing is known."""
 
     curve: Array
     low: Array
@@ -51,13 +51,19 @@ class Swaps:
         shown = checked_page(page, len(z))
         if len(shown) > pairs_of(self.moments) + 1:
             raise SettingsError(f"swaps: pages show at most {pairs_of(self.moments) + 1} documents; got {len(shown)}")
-        swapped = np.zeros((len(shown), 1), np.float32)
-        note_swaps(z, shown, np.empty(whole_blocks(len(z))), np.empty(len(shown) + 1), swapped)
-        count_swaps(self.moments, np.arange(len(shown)), swapped, checked_clicks(clicks, len(shown)))
+        clicked = checked_clicks(clicks, len(shown))
+        count_swaps(self.moments, np.arange(len(shown)), noted_swaps(z, shown), clicked)
 
-    def examination(self, confidence: float = 0.95) -> Examination:
+    def examination(self, confidence: float = 0.95) -> SwapCurve:
         """The curve relative to rank 1, with an interval for each rank."""
         return examination_of(self.moments, confidence)
+
+
+def noted_swaps(z: Array, page: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(ranks, 1): the chance that each document and the one below it had stood the other way round."""
+    notes = np.zeros((len(page), 1), np.float32)
+    note_swaps(z, page, np.empty(whole_blocks(len(z))), np.empty(len(page) + 1), notes)
+    return notes
 
 
 def empty_moments(page_size: int) -> Array:
@@ -74,7 +80,7 @@ def pairs_of(moments: Array) -> int:
     return (len(moments) - 1) // 2
 
 
-def examination_of(moments: Array, confidence: float = 0.95) -> Examination:
+def examination_of(moments: Array, confidence: float = 0.95) -> SwapCurve:
     """The curve from the sums. Its interval: the delta method on log θ, whose influence is a sum along the chain."""
     pairs = pairs_of(moments)
     upper, lower = moments[0, 1 : pairs + 1], moments[0, pairs + 1 :]
@@ -88,7 +94,7 @@ def examination_of(moments: Array, confidence: float = 0.95) -> Examination:
         reach = half_width(1.0, confidence) * np.sqrt(np.concatenate([[0.0], variance]))
     known = np.isfinite(curve) & np.isfinite(reach)
     curve, reach = np.where(known, curve, np.nan), np.where(known, reach, np.nan)
-    return Examination(np.exp(curve), np.exp(curve - reach), np.exp(curve + reach))
+    return SwapCurve(np.exp(curve), np.exp(curve - reach), np.exp(curve + reach))
 
 
 @kernel
