@@ -19,6 +19,7 @@ from rankloop.errors import RankloopError, SettingsError
 from rankloop.sources import modules_of
 
 GROUP = "rankloop.plugins"
+HINT = ". One of your own comes with a plugin: plugins = [...] in a study file, --plugin on the command line"
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 Kind = TypeVar("Kind", bound=type[Any])

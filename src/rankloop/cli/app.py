@@ -25,6 +25,25 @@ User = Annotated[str, typer.Option(help="perfect, noisy, navigational or near-ra
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
 
 
+def _load_plugins(modules: list[str] | None) -> list[str]:
+    """Before anything else looks at what they bring."""
+    if not modules:
+        return []
+    from rankloop.plugins import load
+
+    return list(load(modules))
+
+
+Plugin = Annotated[
+    list[str] | None,
+    typer.Option(
+        callback=_load_plugins,
+        help="A module, or a .py file, with learners, users or rankers of your own; may be repeated.",
+        metavar="MODULE",
+    ),
+]
+
+
 def group(name: str, help: str) -> typer.Typer:
     """A command with commands of its own."""
     made = typer.Typer(help=help, no_args_is_help=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Json, group
+from rankloop.cli.app import Json, Plugin, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.cli.terminal import progress_after_a_while as progress
 from rankloop.display import size
@@ -67,7 +67,7 @@ def import_(
 
 
 @commands.command()
-def verify(store: Store, json: Json = False) -> None:
+def verify(store: Store, plugin: Plugin = None, json: Json = False) -> None:
     """Check every event, fold the log again and compare with every snapshot, bit by bit; exit code 1 if something is
     wrong."""
     from rankloop.logs.verifying import verify
@@ -142,7 +142,10 @@ def erase(
 
 @commands.command()
 def refold(
-    store: Store, model: Annotated[str, typer.Option(help="The model to compute anew.")], json: Json = False
+    store: Store,
+    model: Annotated[str, typer.Option(help="The model to compute anew.")],
+    plugin: Plugin = None,
+    json: Json = False,
 ) -> None:
     """Compute a model's weights anew from what is left in the log; a service that is learning goes on from them."""
     from rankloop.live.events import now

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.app import Json, app
+from rankloop.cli.app import Json, Plugin, app
 from rankloop.cli.terminal import err, out, print_json, print_table, progress_after_a_while, table
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def replay(
         float, typer.Option(help="Impressions' worth of evidence below which there is no estimate.")
     ] = 100.0,
     picture: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Fold a log with other settings or another learner: what it would have learned, and what that would have earned.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from rankloop.cli.app import Json, Workers, app
+from rankloop.cli.app import Json, Plugin, Workers, app
 from rankloop.cli.terminal import err, progress_in_steps, working
 from rankloop.cli.terminal import out as stdout
 from rankloop.display import duration
@@ -44,6 +44,7 @@ def run(
     workers: Workers = None,
     on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Run a study: learners meet simulated users, and a table, pictures and a report say what they learned.
@@ -62,7 +63,7 @@ def run(
     from rankloop.studies.specification import cells, load_study
 
     workers = os.cpu_count() or 1 if workers is None else require_whole_number("run", "workers", workers, at_least=1)
-    declared = options.with_data(load_study(study), data or ())
+    declared = options.with_data(options.with_plugins(load_study(study), plugin or ()), data or ())
     declared = options.with_fold(options.with_scale(declared, scale), fold)
     declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
     declared = options.with_settings(declared, set_ or ())
@@ -70,7 +71,7 @@ def run(
     folder = Path("results") / declared.name if out is None else out
     with working(f"opening {declared.name}'s collections"):
         plan = make_plan(declared, chosen, folder)
-    with claimed(plan) as plan, engine(on, workers) as place:
+    with claimed(plan) as plan, engine(on, workers, declared.plugins) as place:
         _show_plan(plan, place.slots)
         _compile([cell.learner for cell, _ in plan.missing], place)
         with _study_progress(len(plan.missing)) as show:

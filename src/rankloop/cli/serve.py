@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.app import STORE, app
+from rankloop.cli.app import STORE, Plugin, app
 from rankloop.cli.terminal import err
 
 
@@ -19,6 +19,7 @@ def serve(
     max_candidates: Annotated[int, typer.Option(min=1, help="In one rank request.")] = 5_000,
     max_body: Annotated[int, typer.Option(min=1024, help="Bytes in one request.")] = 16 << 20,
     rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each key.")] = 10_000.0,
+    plugin: Plugin = None,
 ) -> None:
     """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
     from rankloop.live.requests import Limits

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Data, Json, Scale, User, app
+from rankloop.cli.app import Data, Json, Plugin, Scale, User, app
 from rankloop.cli.terminal import err, out, print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
 
@@ -49,6 +49,7 @@ def simulate_traffic(
         int, typer.Option(min=0, help="Impressions between two measurements on the test split; 0: none.")
     ] = 100,
     picture: Annotated[Path | None, typer.Option(help="Draw the curves: a .png, .svg or .pdf file.")] = None,
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Play a collection and simulated people against a running service, over HTTP.

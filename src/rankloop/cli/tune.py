@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 from rich.text import Text
 
-from rankloop.cli.app import Json, User, Workers, app
+from rankloop.cli.app import Json, Plugin, User, Workers, app
 from rankloop.cli.terminal import out as stdout
 from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
@@ -36,6 +36,7 @@ def tune(
     seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
     workers: Workers = None,
     out: Annotated[Path | None, typer.Option(help="Write the study that runs the choice on the test split.")] = None,
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """Search settings on the validation split, the way the paper chose its learning rates.

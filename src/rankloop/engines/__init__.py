@@ -1,6 +1,6 @@
 """Where many simulations run. One file for each kind of place, and one line in `engine`; all give ordinary futures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -18,8 +18,11 @@ class Engine(Protocol):
         """Start a computation."""
 
 
-def engine(on: str, workers: int) -> AbstractContextManager[Engine]:
-    """What `--on` names: so many processes (`local`) or threads here, or a Ray cluster; it ends with the block."""
+def engine(on: str, workers: int, plugins: Iterable[str] = ()) -> AbstractContextManager[Engine]:
+    """What `--on` names: so many processes (`local`) or threads here, or a Ray cluster; it ends with the block.
+
+    Processes here find plugins where this one did; those of a cluster are sent their files.
+    """
     if on == "local":
         from rankloop.engines.processes import LocalProcesses
 
@@ -31,5 +34,5 @@ def engine(on: str, workers: int) -> AbstractContextManager[Engine]:
     if on == "ray" or on.startswith(("ray://", "ray:")):
         from rankloop.engines.ray import RayCluster
 
-        return RayCluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:])
+        return RayCluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:], plugins)
     raise SettingsError(f"--on must be local, threads, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")

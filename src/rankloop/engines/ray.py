@@ -2,20 +2,21 @@
 
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, Self
 
 from rankloop.errors import SettingsError
+from rankloop.plugins import files
 
 
 class RayCluster:
     """A connection to a cluster (`auto`, `HOST:PORT` or `ray://HOST:PORT`).
 
-    A computation whose node dies is started again on another one.
+    A computation whose node dies is started again on another one. Plugins that are files travel along.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, plugins: Iterable[str] = ()) -> None:
         try:
             import ray
         except ImportError:
@@ -25,7 +26,10 @@ class RayCluster:
         self._ray: Any = ray
         _require_answer(address)
         try:
-            ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR)
+            ray.init(
+                address=address, ignore_reinit_error=True, log_to_driver=False, logging_level=logging.ERROR,
+                runtime_env={"py_modules": sent} if (sent := [str(path) for path in files(plugins)]) else None,
+            )  # fmt: skip
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
         # Twice as many runs as cores are under way, so that no core waits for this process to send the next one.

@@ -21,6 +21,7 @@ from rankloop.learners.mdprank import MDPRank
 from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.roltr import ROLTR
+from rankloop.plugins import HINT
 from rankloop.settings import explained
 
 for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle):
@@ -50,7 +51,7 @@ def from_settings(settings: dict[str, Any]) -> Any:
     """The learner that `to_settings` described; unknown names and keys are refused."""
     name = settings.get("learner") if isinstance(settings, dict) else None
     if not isinstance(name, str) or name not in LEARNERS:
-        raise SettingsError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}")
+        raise SettingsError(f"learner must be one of {', '.join(LEARNERS)}; got {name!r}{HINT}")
     try:
         return msgspec.convert(settings, LEARNERS[name])
     except msgspec.ValidationError as error:

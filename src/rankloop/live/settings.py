@@ -10,6 +10,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, ROLTR, Learner
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
+from rankloop.plugins import load_installed
 from rankloop.settings import (
     NAME,
     check_settings,
@@ -27,8 +28,9 @@ MAX_PAGE = 1_000
 if TYPE_CHECKING:
     LiveLearner = Learner
 else:
+    load_installed()
     LiveLearner = Union[tuple(kind for kind in LEARNERS.values() if not kind.needs_grades())]  # noqa: UP007
-    """Every learner that needs no more than clicks."""
+    """Every learner that needs no more than clicks; a plugin's, if it is loaded before this room is entered."""
 
 
 class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_unknown_fields=True):

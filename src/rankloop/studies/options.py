@@ -16,6 +16,11 @@ from rankloop.settings import parse_value
 from rankloop.studies.specification import Cell, Grid, Source, Study, source_of
 
 
+def with_plugins(study: Study, references: Iterable[str]) -> Study:
+    """More plugins, as `rankloop.plugins.load` found them."""
+    return replace(study, plugins=tuple(dict.fromkeys((*study.plugins, *references))))
+
+
 def with_data(study: Study, choices: Iterable[str]) -> Study:
     """`ID=PATH`: the real collection in the place of its stand-in; `NAME_OR_PATH`: this one in the place of all."""
     for choice in choices:

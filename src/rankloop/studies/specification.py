@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from rankloop import users
+from rankloop import plugins, users
 from rankloop.data import Collection
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
@@ -84,11 +84,16 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A whole study: defaults, and the grids that it consists of; `include` takes in the grids of other studies."""
+    """A whole study: defaults, and the grids that it consists of; `include` takes in the grids of other studies.
+
+    `plugins` are the modules that bring learners, users and rankers of one's own: by name as the file has them, or, in
+    a study that was read from a file, by their files where they have one.
+    """
 
     name: str
     title: str = ""
     question: str = ""
+    plugins: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     seed: int = 1
     impressions: int = 100_000
@@ -164,11 +169,14 @@ def load_study(name_or_path: str) -> Study:
             raise SettingsError(f"the study {path} is not UTF-8 text") from None
     else:
         text = text_of(name_or_path)
-    return parse(text, str(name_or_path))
+    return parse(text, str(name_or_path), path.parent)
 
 
-def parse(text: str, where: str) -> Study:
-    """A study from TOML text; what is wrong is reported with the key, the value and what is allowed."""
+def parse(text: str, where: str, beside: Path | None = None) -> Study:
+    """A study from TOML text; what is wrong is reported with the key, the value and what is allowed.
+
+    Its plugins are looked for in the folder `beside`, that of the file.
+    """
     try:
         document = tomllib.loads(text)
         study = msgspec.convert(document, Study)
@@ -176,11 +184,16 @@ def parse(text: str, where: str) -> Study:
         raise SettingsError(f"{where}: not TOML: {error}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}: {explained(error, Study, document)}") from None
+    try:
+        brought = dict.fromkeys(plugins.load(study.plugins, beside))
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from None
     grids = list(study.grids)
     for included in study.include:
         other = load_study(included)
         grids += [_with_defaults(grid, other) for grid in other.grids]
-    study = msgspec.structs.replace(study, include=(), grids=tuple(grids))
+        brought |= dict.fromkeys(other.plugins)
+    study = msgspec.structs.replace(study, include=(), plugins=tuple(brought), grids=tuple(grids))
     cells(study)  # every rule is checked before anything runs
     return study
 
@@ -210,6 +223,7 @@ def _with_defaults(grid: Grid, study: Study) -> Grid:
 def cells(study: Study) -> list[Cell]:
     """Every run of the study, in the order of the file; the same run in two grids appears in both."""
     where = f"study {study.name}"
+    plugins.load(study.plugins)  # a results folder is read back without its study file
     if not study.grids:
         raise SettingsError(f"{where}: grids must not be empty; a study needs at least one [[grids]]")
     grid_names = [grid.name for grid in study.grids]
@@ -283,7 +297,7 @@ def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str,
     label = plain.pop("label", None)
     name = plain.get("learner")
     if not isinstance(name, str) or name not in LEARNERS:
-        raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}")
+        raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}{plugins.HINT}")
     particular = {key: value for key, value in source.settings.get(name, {}).items() if key not in plain}
     try:
         return str(label or name), from_settings(plain | particular)

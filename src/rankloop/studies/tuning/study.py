@@ -9,6 +9,7 @@ from rankloop import users
 from rankloop.display import mean_text
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
+from rankloop.plugins import needed_by
 from rankloop.studies.specification import Source
 from rankloop.studies.tuning.search import OBJECTIVES, Candidate, TuningResult, points_every
 from rankloop.studies.tuning.values import toml
@@ -37,6 +38,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
         *tried,
         f"name = {toml(f'tuned-{best.learner.name.lower()}')}",
         f"title = {toml(f'{best.learner.name} with {best}')}",
+        *([f"plugins = {toml(brought)}"] if (brought := needed_by(best.learner, result.user)) else []),
         'question = "What do the settings that were chosen on the validation split give on the test split?"',
         f"seed = {result.seed + result.repeats}",
         f"impressions = {result.impressions}",
