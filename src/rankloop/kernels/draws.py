@@ -56,6 +56,13 @@ def below(key, index, n):
 
 
 @kernel
+def fill_uniforms(key, out):
+    """Fill a vector with the uniform numbers 0, 1, … under `key`."""
+    for i in range(out.size):
+        out[i] = uniform(key, i)
+
+
+@kernel
 def fill_normals(key, out):
     """Fill a float32 vector with independent standard normals (Box–Muller, vectorised).
 

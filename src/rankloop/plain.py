@@ -1,0 +1,356 @@
+"""The loop in plain Python, for a person or a learner that nobody has compiled. Same seeds, same queries, same draws.
+
+A person is a function that gives clicks; a learner is an object with `rank` and `learn`. Each is given by name what its
+parameters ask for:
+
+    user(grades, draws, page, X, documents, query, impression)       one click value per rank
+    rank(X, draws, page_size, documents, query, impression)          indices into X, best first
+    learn(X, page, clicks, grades, draws, documents, query, impression)
+    scores(X)                                                        one number per row, for the learning curve
+
+`X` are the candidates' features, `documents` their rows in the training split, `page` what is shown (indices into
+X), `grades` those of the page, `query` the query's number in its source. Either side may be compiled and the other not.
+"""
+
+import inspect
+import multiprocessing
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.data.collection import Collection, Split
+from rankloop.errors import DivergenceError, SettingsError
+from rankloop.kernels import kernel
+from rankloop.kernels.draws import DIRECTIONS, POLICY, USER, fill_uniforms, stream_key, uniform
+from rankloop.learners.contract import show
+from rankloop.loop import draw_query, learn_page, learn_page_as_drawn, note_impression, rank_page
+from rankloop.policies.plackett_luce import checked_clicks, checked_page
+from rankloop.rankers.linear import LINEAR
+
+_EVALUATED = 1 << 40
+"""Where a learner that can only rank draws for the learning curve: at impressions that no simulation comes to."""
+_CLICKING = ("grades", "draws", "page", "X", "documents", "query", "impression")
+_RANKING = ("X", "draws", "page_size", "documents", "query", "impression")
+_LEARNING = ("X", "page", "clicks", "grades", "draws", "documents", "query", "impression")
+
+
+class PlainPythonWarning(UserWarning):
+    """A simulation runs in plain Python, and takes its time."""
+
+
+class Draws:
+    """The random numbers of one impression: a function of the seed, so whoever asks again gets the same.
+
+    >>> draws = Draws(seed=1, stream=USER, impression=0)
+    >>> draws.uniform(2) == draws.uniforms(3)[2]
+    True
+    """
+
+    __slots__ = ("_key",)
+
+    def __init__(self, seed: int, stream: int, impression: int) -> None:
+        self._key = np.uint64(stream_key(np.uint64(seed), stream, impression))
+
+    def uniform(self, index: int = 0) -> float:
+        """Number `index` of the impression, between 0 and 1."""
+        return float(uniform(self._key, index))
+
+    def uniforms(self, count: int) -> NDArray[np.float64]:
+        """The first `count` of them."""
+        numbers = np.empty(count)
+        fill_uniforms(self._key, numbers)
+        return numbers
+
+    def generator(self) -> np.random.Generator:
+        """NumPy's generator, seeded by the impression: for whatever is not uniform."""
+        return np.random.default_rng(int(self._key))
+
+
+class Seen(NamedTuple):
+    """An impression, and what came of it."""
+
+    impression: int
+    query: int
+    begin: int
+    end: int
+    page: NDArray[np.int64]
+    grades: NDArray[np.int64]
+    feedback: NDArray[np.float64]
+    kept: Any
+
+
+class Bare:
+    """A learner that is an object, or a person that is a function, in the place of settings."""
+
+    learns_from = "clicks"
+    ranks_by_grades = False
+    has_gradient_variance = False
+    scoring_ranker = LINEAR
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+        kind = given if inspect.isroutine(given) else type(given)
+        self.name = str(getattr(given, "name", None) or kind.__name__)
+        self.place = f"{kind.__module__}.{kind.__qualname__}"
+
+    def settings(self, what: str) -> dict[str, str]:
+        """What a run says of it: code has no settings that could be written down."""
+        return {what: self.name, "python": self.place}
+
+
+def is_learner(value: Any) -> bool:
+    """Whether it is a learner in plain Python."""
+    return not isinstance(value, type) and all(callable(getattr(value, verb, None)) for verb in ("rank", "learn"))
+
+
+def is_user(value: Any) -> bool:
+    """Whether it is a person in plain Python."""
+    return callable(value) and not isinstance(value, type)
+
+
+def by_name(owner: str, function: Callable[..., Any], known: tuple[str, ...]) -> tuple[str, ...]:
+    """Which of the known arguments a function asks for; one that asks for others is refused.
+
+    >>> by_name("user", lambda grades, draws: ..., _CLICKING)
+    ('grades', 'draws')
+    """
+    asked = inspect.signature(function).parameters.values()
+    if any(one.kind is one.VAR_KEYWORD for one in asked):
+        return known
+    wrong = [one.name for one in asked if one.name not in known and one.default is one.empty]
+    if wrong or any(one.kind is one.POSITIONAL_ONLY for one in asked):
+        raise SettingsError(f"{owner} can be given {', '.join(known)}, by name; it asks for {', '.join(wrong)}")
+    return tuple(one.name for one in asked if one.name in known)
+
+
+class PlainLoop:
+    """What `simulate` runs where a learner, a user or both are plain Python."""
+
+    def __init__(self, learner: Any, user: Any, data: Collection, settings: dict[str, Any], model: Any) -> None:
+        self.model = model
+        self._data = data
+        self._settings = settings
+        self._clicks = _asked_to_click(user, data.train, settings)
+        kind = _PlainLearner if is_learner(model) else _CompiledLearner
+        self._learner = kind(learner, model, data, settings)
+        self._waiting: deque[Seen] = deque()
+        self.scores: list[NDArray[np.float32]] = []
+
+    def run(
+        self, impressions: int, points: list[int], record: Any, measures: Any, progress: Callable[[int], None] | None
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
+        checkpoints = []
+        seconds, done = 0.0, 0
+        for stop in sorted({*points, *range(0, impressions, 1000), impressions}):
+            began = time.perf_counter()
+            for i in range(done, stop):
+                self._impression(i, record, measures)
+            seconds += time.perf_counter() - began
+            done = stop
+            self._learner.require_finite(stop)
+            if stop in points:
+                checkpoints.append(self._learner.weights())
+                self.scores += self._learner.scores(self._data.test)
+            if progress is not None:
+                progress(done)
+        same = {row.shape for row in checkpoints}
+        return seconds, np.array(checkpoints) if len(same) == 1 else np.zeros((len(points), 0))
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """After the last impression; none if the learner does not say."""
+        return self._learner.weights()
+
+    def scored(self) -> Split:
+        """The test split with the scores at each evaluation point in the place of the features."""
+        test = self._data.test
+        return Split(np.column_stack(self.scores), test.arrays.offsets, test.arrays.grades, test.arrays.query_ids)
+
+    def _impression(self, i: int, record: Any, measures: Any) -> None:
+        rows = self._data.train.arrays
+        q = int(draw_query(np.uint64(self._settings["seed"]), i, len(rows.query_ids)))
+        begin, end = int(rows.offsets[q]), int(rows.offsets[q + 1])
+        page, kept = self._learner.rank(i, q, begin, end)
+        grades = rows.grades[begin + page].astype(np.int64)
+        clicks = self._clicks(i, q, begin, end, page, grades)
+        note_impression(record, i, grades, clicks, rows.ideal_dcg[q], measures)
+        self._waiting.append(Seen(i, q, begin, end, page, grades, clicks, kept))
+        if len(self._waiting) > self._settings["delay"]:
+            self._learner.learn(self._waiting.popleft())
+
+
+class _PlainLearner:
+    """An object with `rank` and `learn`."""
+
+    def __init__(self, learner: Any, model: Any, data: Collection, settings: dict[str, Any]) -> None:
+        self._name = learner.name
+        self._given = model
+        self._split = data.train
+        self._ids = data.train.query_ids.tolist()
+        self._seed, self._size = settings["seed"], settings["page_size"]
+        self._ranking = by_name(f"{self._name}.rank", model.rank, _RANKING)
+        self._learning = by_name(f"{self._name}.learn", model.learn, _LEARNING)
+
+    def rank(self, i: int, q: int, begin: int, end: int) -> tuple[NDArray[np.int64], None]:
+        return self._page(self._split, i, self._ids[q], begin, end), None
+
+    def _page(self, split: Split, i: int, query: int, begin: int, end: int) -> NDArray[np.int64]:
+        given = {
+            "X": split.features[begin:end],
+            "draws": Draws(self._seed, POLICY, i),
+            "page_size": self._size,
+            "documents": np.arange(begin, end),
+            "query": query,
+            "impression": i,
+        }
+        page = np.asarray(self._given.rank(**{name: given[name] for name in self._ranking}))
+        size = min(self._size, end - begin)
+        try:
+            shown = checked_page(page[:size] if page.ndim == 1 else page, end - begin)
+        except SettingsError as error:
+            raise SettingsError(f"{self._name}.rank: {error}") from None
+        if len(shown) < size:
+            raise SettingsError(f"{self._name}.rank: the page must hold {size} documents; got {len(shown)}")
+        return shown
+
+    def learn(self, seen: Seen) -> None:
+        given = {
+            "X": self._split.features[seen.begin : seen.end],
+            "page": seen.page,
+            "clicks": seen.feedback,
+            "grades": seen.grades,
+            "draws": Draws(self._seed, DIRECTIONS, seen.impression),
+            "documents": np.arange(seen.begin, seen.end),
+            "query": self._ids[seen.query],
+            "impression": seen.impression,
+        }
+        self._given.learn(**{name: given[name] for name in self._learning})
+
+    def weights(self) -> NDArray[np.float64]:
+        return np.array(getattr(self._given, "weights", ()), dtype=np.float64).ravel()
+
+    def require_finite(self, stop: int) -> None:
+        pass  # it may not have weights; its scores are looked at
+
+    def scores(self, test: Split) -> list[NDArray[np.float32]]:
+        """Of every test document: as the learner scores them or, if it only ranks, by their places."""
+        if not callable(getattr(self._given, "scores", None)):
+            return [self._places(test)]
+        scores = np.asarray(self._given.scores(test.features), dtype=np.float32)
+        if scores.shape != test.grades.shape:
+            raise SettingsError(f"{self._name}.scores must give one number per row; got shape {scores.shape}")
+        if not np.isfinite(scores).all():
+            raise DivergenceError(f"{self._name} diverged: its scores are no longer finite; take smaller steps")
+        return [scores]
+
+    def _places(self, test: Split) -> NDArray[np.float32]:
+        places = np.full(len(test.grades), -np.inf, np.float32)
+        for q, (begin, end) in enumerate(zip(test.offsets[:-1].tolist(), test.offsets[1:].tolist(), strict=True)):
+            page = self._page(test, _EVALUATED + q, int(test.query_ids[q]), begin, end)
+            places[begin + page] = -np.arange(len(page), dtype=np.float32)
+        places[np.isneginf(places)] = -np.float32(self._size)
+        return places
+
+
+class _CompiledLearner:
+    """A compiled learner, impression by impression."""
+
+    def __init__(self, learner: Any, model: Any, data: Collection, settings: dict[str, Any]) -> None:
+        self._settings = learner
+        self._model = model
+        self._rows = data.train.arrays
+        self._seed, self._size = np.uint64(settings["seed"]), settings["page_size"]
+        self._work = learner.work(data.features, self._size, data.train.longest)
+        self._keeps_scores = settings["delay"] > 0 and settings["late_scores"] == "drawn"
+
+    def rank(self, i: int, q: int, begin: int, end: int) -> tuple[NDArray[np.int64], Any]:
+        page = np.zeros(min(self._size, end - begin), np.int64)
+        notes = np.zeros((len(page), self._settings.note_width()), np.float32)
+        shown = self._model, self._work, self._rows.features[begin:end], self._seed, i, page, notes
+        if self._settings.ranks_by_grades:
+            self._work.base.scores[: end - begin] = self._rows.grades[begin:end]
+            _show(*shown)
+        else:
+            rank_page(*shown)
+        return page, (notes, self._work.base.scores[: end - begin].copy() if self._keeps_scores else None)
+
+    def learn(self, seen: Seen) -> None:
+        notes, scores = seen.kept
+        told = self._settings.learns_from == "grades"
+        feedback = seen.grades.astype(np.float64) if told else seen.feedback
+        X = self._rows.features[seen.begin : seen.end]
+        shown = self._seed, seen.impression, seen.page, notes, feedback
+        if scores is None:
+            learn_page(self._model, self._work, X, *shown)
+        else:
+            learn_page_as_drawn(self._model, self._work, X, scores, *shown)
+
+    def weights(self) -> NDArray[np.float64]:
+        return np.array(self._model.ranker.weights)
+
+    def require_finite(self, stop: int) -> None:
+        if not np.isfinite(self._model.ranker.rounded).all():
+            raise DivergenceError(
+                f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
+                f"lower the learning rate or scale the features"
+            )
+
+    def scores(self, _test: Split) -> list[NDArray[np.float32]]:
+        return []  # the weights say it all
+
+
+def _asked_to_click(user: Any, split: Split, settings: dict[str, Any]) -> Callable[..., NDArray[np.float64]]:
+    """(impression, query, begin, end, page, grades) → one click value per rank."""
+    made = user.given if isinstance(user, Bare) else user.compiled(settings["page_size"], split)
+    seed = settings["seed"]
+    if not is_user(made):
+
+        def compiled(i, q, begin, _end, page, grades):  # type: ignore[no-untyped-def]
+            clicks = np.zeros(len(page))
+            click_page(made, grades, page, begin, q, np.uint64(seed), i, clicks)
+            return clicks
+
+        return compiled
+    asked = by_name(f"user {user.name}", made, _CLICKING)
+    ids = split.query_ids.tolist()
+
+    def plain(i, q, begin, end, page, grades):  # type: ignore[no-untyped-def]
+        given = {
+            "grades": grades,
+            "draws": Draws(seed, USER, i),
+            "page": page,
+            "X": split.features[begin:end],
+            "documents": np.arange(begin, end),
+            "query": ids[q],
+            "impression": i,
+        }
+        try:
+            return checked_clicks(made(**{name: given[name] for name in asked}), len(page))
+        except SettingsError as error:
+            raise SettingsError(f"user {user.name}: {error}") from None
+
+    return plain
+
+
+@kernel
+def _show(model, work, X, seed, impression, page, notes):  # type: ignore[no-untyped-def]
+    show(model, work, X, seed, impression, page, notes)
+
+
+@cache
+def warn_of_cost() -> None:
+    """Tell whoever started it, once, what plain Python costs."""
+    if multiprocessing.parent_process() is None:
+        warnings.warn(
+            "this simulation runs in plain Python: some thousands of impressions a second, where compiled learners and "
+            "users reach a hundred thousand or more; docs/extending.md shows how to compile yours",
+            PlainPythonWarning,
+            stacklevel=3,
+        )
