@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import DivergenceError, SettingsError
-from rankloop.learners import Learner, require_learner
+from rankloop.learners import Learner, require_compiled, require_learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
 from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
 from rankloop.settings import require_seed, require_whole_number
@@ -97,7 +97,7 @@ class OnlineRanker:
         self.page_size = page_size
         self.seed = seed
         self.impressions = 0
-        self.model = learner.model(features, page_size, seed, weights)
+        self.model = require_compiled("OnlineRanker", learner, learner.model(features, page_size, seed, weights))
         self._key = np.uint64(seed)
         self._room = 0
         self._work: Any = None

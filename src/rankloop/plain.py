@@ -22,16 +22,18 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import DIRECTIONS, POLICY, USER, fill_uniforms, stream_key, uniform
 from rankloop.learners.contract import show
-from rankloop.loop import draw_query, learn_page, learn_page_as_drawn, note_impression, rank_page
+from rankloop.loop import Record, draw_query, learn_page, learn_page_as_drawn, note_impression, rank_page
+from rankloop.metrics import CUTOFF, discounts
 from rankloop.policies.plackett_luce import checked_clicks, checked_page
 from rankloop.rankers.linear import LINEAR
+from rankloop.users.contract import click_page
 
 _EVALUATED = 1 << 40
 """Where a learner that can only rank draws for the learning curve: at impressions that no simulation comes to."""
@@ -99,19 +101,41 @@ class Bare:
         self.name = str(getattr(given, "name", None) or kind.__name__)
         self.place = f"{kind.__module__}.{kind.__qualname__}"
 
+    def model(self, _features: int, _page_size: int, _seed: int, weights: ArrayLike | None) -> Any:
+        """The object itself."""
+        if weights is not None:
+            raise SettingsError(f"simulate: {self.name} is an object and has its own start; leave weights out")
+        return self.given
+
+    def compiled(self, _page_size: int, _split: Split) -> Any:
+        """The function itself."""
+        return self.given
+
+    def on(self, _data: Collection) -> "Bare":
+        """A function fits every collection, as far as anybody knows."""
+        return self
+
     def settings(self, what: str) -> dict[str, str]:
         """What a run says of it: code has no settings that could be written down."""
         return {what: self.name, "python": self.place}
 
 
-def is_learner(value: Any) -> bool:
+def taken_as(kind: type, given: Any) -> Any:
+    """Settings of a kind as they are, an object or a function that can take their place as such."""
+    if isinstance(given, (kind, type)):
+        return given
+    fits = is_learner(given) if hasattr(kind, "learns_from") else callable(given)
+    return Bare(given) if fits else given
+
+
+def is_learner(model: Any) -> bool:
     """Whether it is a learner in plain Python."""
-    return not isinstance(value, type) and all(callable(getattr(value, verb, None)) for verb in ("rank", "learn"))
+    return all(callable(getattr(model, verb, None)) for verb in ("rank", "learn"))
 
 
-def is_user(value: Any) -> bool:
-    """Whether it is a person in plain Python."""
-    return callable(value) and not isinstance(value, type)
+def is_plain(model: Any, person: Any) -> bool:
+    """Whether what settings make is an object or a function, and no named tuple that kernels are compiled for."""
+    return is_learner(model) or callable(person)
 
 
 def by_name(owner: str, function: Callable[..., Any], known: tuple[str, ...]) -> tuple[str, ...]:
@@ -132,18 +156,21 @@ def by_name(owner: str, function: Callable[..., Any], known: tuple[str, ...]) ->
 class PlainLoop:
     """What `simulate` runs where a learner, a user or both are plain Python."""
 
-    def __init__(self, learner: Any, user: Any, data: Collection, settings: dict[str, Any], model: Any) -> None:
-        self.model = model
+    def __init__(self, learner: Any, model: Any, person: Any, data: Collection, settings: dict[str, Any]) -> None:
+        if settings["gradient_variance"]:
+            raise SettingsError("simulate: the variance of the gradient is recorded by the compiled loop only")
         self._data = data
         self._settings = settings
-        self._clicks = _asked_to_click(user, data.train, settings)
+        self._clicks = _asked_to_click(person, data.train, settings)
         kind = _PlainLearner if is_learner(model) else _CompiledLearner
         self._learner = kind(learner, model, data, settings)
+        self._discounts = discounts(CUTOFF)
         self._waiting: deque[Seen] = deque()
-        self.scores: list[NDArray[np.float32]] = []
+        self._scores: list[NDArray[np.float32]] = []
+        warn_of_cost()
 
     def run(
-        self, impressions: int, points: list[int], record: Any, measures: Any, progress: Callable[[int], None] | None
+        self, impressions: int, points: list[int], record: Record, progress: Callable[[int], None] | None
     ) -> tuple[float, NDArray[np.float64]]:
         """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
         checkpoints = []
@@ -151,13 +178,13 @@ class PlainLoop:
         for stop in sorted({*points, *range(0, impressions, 1000), impressions}):
             began = time.perf_counter()
             for i in range(done, stop):
-                self._impression(i, record, measures)
+                self._impression(i, record)
             seconds += time.perf_counter() - began
             done = stop
             self._learner.require_finite(stop)
             if stop in points:
                 checkpoints.append(self._learner.weights())
-                self.scores += self._learner.scores(self._data.test)
+                self._scores += self._learner.scores(self._data.test)
             if progress is not None:
                 progress(done)
         same = {row.shape for row in checkpoints}
@@ -168,19 +195,23 @@ class PlainLoop:
         """After the last impression; none if the learner does not say."""
         return self._learner.weights()
 
-    def scored(self) -> Split:
-        """The test split with the scores at each evaluation point in the place of the features."""
-        test = self._data.test
-        return Split(np.column_stack(self.scores), test.arrays.offsets, test.arrays.grades, test.arrays.query_ids)
+    def on_test(self, checkpoints: NDArray[np.float64], data: Collection) -> tuple[NDArray[np.float64], Collection]:
+        """What is measured, and on what: for a learner in plain Python its scores at each evaluation point, which take
+        the place of the test split's features."""
+        if not self._scores:
+            return checkpoints, data
+        rows = data.test.arrays
+        scored = Split(np.column_stack(self._scores), rows.offsets, rows.grades, rows.query_ids)
+        return np.eye(len(self._scores)), Collection(data.name, scored, scored, highest_grade=data.grades - 1)
 
-    def _impression(self, i: int, record: Any, measures: Any) -> None:
+    def _impression(self, i: int, record: Record) -> None:
         rows = self._data.train.arrays
         q = int(draw_query(np.uint64(self._settings["seed"]), i, len(rows.query_ids)))
         begin, end = int(rows.offsets[q]), int(rows.offsets[q + 1])
         page, kept = self._learner.rank(i, q, begin, end)
         grades = rows.grades[begin + page].astype(np.int64)
         clicks = self._clicks(i, q, begin, end, page, grades)
-        note_impression(record, i, grades, clicks, rows.ideal_dcg[q], measures)
+        note_impression(record, i, grades, clicks, rows.ideal_dcg[q], self._discounts)
         self._waiting.append(Seen(i, q, begin, end, page, grades, clicks, kept))
         if len(self._waiting) > self._settings["delay"]:
             self._learner.learn(self._waiting.popleft())
@@ -306,22 +337,22 @@ class _CompiledLearner:
         return []  # the weights say it all
 
 
-def _asked_to_click(user: Any, split: Split, settings: dict[str, Any]) -> Callable[..., NDArray[np.float64]]:
+def _asked_to_click(person: Any, split: Split, settings: dict[str, Any]) -> Callable[..., NDArray[np.float64]]:
     """(impression, query, begin, end, page, grades) → one click value per rank."""
-    made = user.given if isinstance(user, Bare) else user.compiled(settings["page_size"], split)
     seed = settings["seed"]
-    if not is_user(made):
+    if not callable(person):
 
-        def compiled(i, q, begin, _end, page, grades):  # type: ignore[no-untyped-def]
+        def compiled(i, q, begin, _end, page, grades):
             clicks = np.zeros(len(page))
-            click_page(made, grades, page, begin, q, np.uint64(seed), i, clicks)
+            click_page(person, grades, page, begin, q, np.uint64(seed), i, clicks)
             return clicks
 
         return compiled
-    asked = by_name(f"user {user.name}", made, _CLICKING)
+    name = f"user {getattr(person, '__name__', type(person).__name__)}"
+    asked = by_name(name, person, _CLICKING)
     ids = split.query_ids.tolist()
 
-    def plain(i, q, begin, end, page, grades):  # type: ignore[no-untyped-def]
+    def plain(i, q, begin, end, page, grades):
         given = {
             "grades": grades,
             "draws": Draws(seed, USER, i),
@@ -332,15 +363,15 @@ def _asked_to_click(user: Any, split: Split, settings: dict[str, Any]) -> Callab
             "impression": i,
         }
         try:
-            return checked_clicks(made(**{name: given[name] for name in asked}), len(page))
+            return checked_clicks(person(**{one: given[one] for one in asked}), len(page))
         except SettingsError as error:
-            raise SettingsError(f"user {user.name}: {error}") from None
+            raise SettingsError(f"{name}: {error}") from None
 
     return plain
 
 
 @kernel
-def _show(model, work, X, seed, impression, page, notes):  # type: ignore[no-untyped-def]
+def _show(model, work, X, seed, impression, page, notes):
     show(model, work, X, seed, impression, page, notes)
 
 
@@ -352,5 +383,5 @@ def warn_of_cost() -> None:
             "this simulation runs in plain Python: some thousands of impressions a second, where compiled learners and "
             "users reach a hundred thousand or more; docs/extending.md shows how to compile yours",
             PlainPythonWarning,
-            stacklevel=3,
+            stacklevel=5,
         )

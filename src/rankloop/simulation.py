@@ -16,6 +16,7 @@ from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
 from rankloop.loop import Pending, Record, run_impressions
 from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
+from rankloop.plain import Bare, PlainLoop, is_plain, taken_as
 from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
 from rankloop.users import User, require_user
@@ -26,8 +27,8 @@ _CHUNK = 20_000  # impressions between two looks at the clock when nothing is ev
 
 
 def simulate(
-    learner: Learner,
-    user: User,
+    learner: Learner | Any,
+    user: User | Callable[..., ArrayLike],
     data: Collection,
     impressions: int,
     seed: int,
@@ -44,8 +45,10 @@ def simulate(
     """Let a learner rank for a simulated user and learn from the clicks.
 
     Args:
-        learner: settings of a method, such as `rl.ROLTR()`.
-        user: who clicks, such as `rl.users.noisy()`; a named one takes the table for the collection's grades.
+        learner: settings of a method, such as `rl.ROLTR()`; or any object with `rank` and `learn`, which runs in plain
+            Python (`rankloop.plain` says what they are given) and goes on from where it is.
+        user: who clicks, such as `rl.users.noisy()`; a named one takes the table for the collection's grades. Or a
+            function such as `lambda grades, draws: draws.uniforms(len(grades)) < 0.2 * grades`, in plain Python.
         data: queries are drawn from `data.train`, the learning curve is measured on `data.test`.
         impressions: how many pages are shown.
         seed: every draw is a function of it; same seed, same bits.
@@ -77,15 +80,18 @@ def simulate(
         "gradient_variance": gradient_variance,
         "nothing_relevant": nothing_relevant,
     }
-    require_learner("simulate", learner)
-    require_user("simulate", user)
+    learner, user = taken_as(Learner, learner), taken_as(User, user)
+    if not isinstance(learner, Bare):
+        require_learner("simulate", learner)
+    if not isinstance(user, Bare):
+        require_user("simulate", user)
     if not isinstance(data, Collection):
         raise SettingsError(f"simulate: data must be a collection, such as rl.load('tiny'); got {data!r}")
     _check(settings)
     if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
     user = user.on(data)
-    loop = _Loop(learner, user, data, weights, settings)
+    loop = _loop(learner, user, data, weights, settings)
     record = Record(
         np.zeros(impressions),
         np.zeros(impressions, np.int64),
@@ -94,17 +100,17 @@ def simulate(
     points = evaluation_points(impressions, evaluate_every)
     learning, checkpoints = loop.run(impressions, points, record, progress)
     began = time.perf_counter()
-    curve = _offline_curve(learner, points, checkpoints, data, nothing_relevant)
+    curve = _offline_curve(learner, points, *loop.on_test(checkpoints, data), nothing_relevant)
     return Run(
         online_curve=record.ndcg,
         offline_curve=curve,
         clicks=record.clicks,
-        weights=loop.model.ranker.weights.copy(),
+        weights=loop.weights,
         checkpoints=checkpoints,
         variance_curve=record.variance,
         settings={
-            "learner": to_settings(learner),
-            "user": user_settings(user),
+            "learner": learner.settings("learner") if isinstance(learner, Bare) else to_settings(learner),
+            "user": user.settings("name") if isinstance(user, Bare) else user_settings(user),
             "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash, "grades": data.grades},
             "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
         }
@@ -114,17 +120,23 @@ def simulate(
     )
 
 
+def _loop(learner: Any, user: Any, data: Collection, weights: ArrayLike | None, settings: dict[str, Any]) -> Any:
+    """The compiled loop or, where the learner or the user is plain Python, the plain one."""
+    page_size = settings["page_size"]
+    model = learner.model(data.features, page_size, settings["seed"], weights)
+    person = user.compiled(page_size, data.train)
+    return (PlainLoop if is_plain(model, person) else _Loop)(learner, model, person, data, settings)
+
+
 class _Loop:
     """The compiled loop and the arrays it works on."""
 
-    def __init__(
-        self, learner: Learner, user: User, data: Collection, weights: ArrayLike | None, settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, learner: Learner, model: Any, person: Any, data: Collection, settings: dict[str, Any]) -> None:
         train = data.train
         seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
-        self.model = learner.model(data.features, page_size, seed, weights)
+        self._model = model
         self._work = learner.work(data.features, page_size, train.longest)
-        self._user = user.compiled(page_size, train)
+        self._user = person
         self._queries = train.arrays
         kept_scores = train.longest if delay and settings["late_scores"] == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
@@ -136,7 +148,7 @@ class _Loop:
         self, impressions: int, points: list[int], record: Record, progress: Callable[[int], None] | None
     ) -> tuple[float, NDArray[np.float64]]:
         """Run all impressions; the seconds spent in the loop, and the weights at each evaluation point."""
-        checkpoints = np.zeros((len(points), self.model.ranker.weights.size))
+        checkpoints = np.zeros((len(points), self._model.ranker.weights.size))
         row_of = {point: row for row, point in enumerate(points)}
         stops = sorted({*points, *range(0, impressions, _CHUNK), impressions})
         seconds, done = 0.0, 0
@@ -147,21 +159,30 @@ class _Loop:
             self._advance(done, stop, record)
             seconds += time.perf_counter() - began
             done = stop
-            if not np.isfinite(self.model.ranker.rounded).all():
+            if not np.isfinite(self._model.ranker.rounded).all():
                 raise DivergenceError(
                     f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
                     f"lower the learning rate or scale the features"
                 )
             if stop in row_of:
-                checkpoints[row_of[stop]] = self.model.ranker.weights
+                checkpoints[row_of[stop]] = self._model.ranker.weights
             if progress is not None:
                 progress(done)
         return seconds, checkpoints
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """After the last impression."""
+        return np.array(self._model.ranker.weights)
+
+    def on_test(self, checkpoints: NDArray[np.float64], data: Collection) -> tuple[NDArray[np.float64], Collection]:
+        """What is measured, and on what."""
+        return checkpoints, data
+
     def _advance(self, first: int, last: int, record: Record) -> None:
         part = Record(record.ndcg[first:last], record.clicks[first:last], record.variance[first:last])
         run_impressions(
-            self.model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
+            self._model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
             self._told_grades, self._oracle, discounts(CUTOFF), part,
         )  # fmt: skip
 

@@ -32,7 +32,8 @@ def fingerprint_of(*settings: object) -> str:
 
 
 def modules_of(value: Any) -> Iterator[str]:
-    """The modules that define a settings object and those within it, or a function."""
+    """The modules that define a settings object and those within it, or a function, or what is given in their place."""
+    value = getattr(value, "given", value)
     if isinstance(value, (tuple, list)):
         parts = value
     elif isinstance(value, FunctionType):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +13,15 @@ from rankloop.cli.app import Json, Plugin, Workers, app
 from rankloop.cli.terminal import err, progress_in_steps, working
 from rankloop.cli.terminal import out as stdout
 from rankloop.display import duration
+from rankloop.errors import RankloopError
 
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.learners import Learner
     from rankloop.studies.runner import Plan
     from rankloop.studies.runner import Progress as Standing
+    from rankloop.studies.specification import Cell
+    from rankloop.users import User
 
 _BYTES_PER_RECORD = 20_000
 
@@ -73,7 +76,7 @@ def run(
         plan = make_plan(declared, chosen, folder)
     with claimed(plan) as plan, engine(on, workers, declared.plugins) as place:
         _show_plan(plan, place.slots)
-        _compile([cell.learner for cell, _ in plan.missing], place)
+        _compile([cell for cell, _ in plan.missing], place)
         with _study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, place, show)
     show_results(outcome.results, json)
@@ -94,27 +97,34 @@ def _show_plan(plan: "Plan", workers: int) -> None:
     )
 
 
-def _compile(learners: "list[Learner]", place: "Engine") -> None:
+def _compile(cells: "list[Cell]", place: "Engine") -> None:
     """Compile the loop of each method once, in parallel, before the runs need it."""
+    from rankloop import users
     from rankloop.kernels.compiler import cache_folder
     from rankloop.sources import fingerprint_of
 
-    marks = {cache_folder() / f"{one.name}-{fingerprint_of(one)}.compiled": one for one in learners}
-    fresh = {mark: learner for mark, learner in marks.items() if not mark.exists()}
+    marks = {}
+    for cell in cells:
+        # All people of the package share one kernel; one from outside may have a click of its own.
+        inside = type(cell.user).__module__.startswith("rankloop.")
+        pair = (cell.learner, users.noisy() if inside else cell.user)
+        marks[cache_folder() / f"{cell.learner.name}-{fingerprint_of(*pair)}.compiled"] = pair
+    fresh = {mark: pair for mark, pair in marks.items() if not mark.exists()}
     if not fresh:
         return
     with progress_in_steps("compiling, once", len(fresh)) as advance:
-        futures = {mark: place.submit(_compile_one, learner) for mark, learner in fresh.items()}
+        futures = {mark: place.submit(_compile_one, *pair) for mark, pair in fresh.items()}
         for mark, future in futures.items():
-            future.result()
-            mark.touch()
-            advance(fresh[mark].name)
+            with suppress(RankloopError):  # the runs will say what is wrong
+                future.result()
+                mark.touch()
+            advance(fresh[mark][0].name)
 
 
-def _compile_one(learner: "Learner") -> None:
-    from rankloop import load, simulate, users
+def _compile_one(learner: "Learner", user: "User") -> None:
+    from rankloop import load, simulate
 
-    simulate(learner, users.noisy(), load("tiny"), impressions=1, seed=1)
+    simulate(learner, user, load("tiny"), impressions=1, seed=1)
 
 
 @contextmanager

@@ -41,6 +41,13 @@ def require_click_learner(owner: str, learner: Learner) -> None:
         raise SettingsError(f"{owner}: {learner.name} needs more than clicks; choose one of {able}")
 
 
+def require_compiled(owner: str, learner: Learner, model: Any) -> Any:
+    """The model; refuse one in plain Python, which only a simulation can run."""
+    if not hasattr(model, "_asdict"):
+        raise SettingsError(f"{owner}: {learner.name} is written in plain Python, which only simulations can run")
+    return model
+
+
 def to_settings(learner: Learner) -> dict[str, Any]:
     """A learner's settings as plain values, for TOML, JSON and manifests."""
     plain = msgspec.json.decode(msgspec.json.encode(learner))
@@ -73,6 +80,7 @@ __all__ = [
     "Oracle",
     "from_settings",
     "require_click_learner",
+    "require_compiled",
     "require_learner",
     "to_settings",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 import msgspec
 
 from rankloop.errors import SettingsError
-from rankloop.learners import LEARNERS, ROLTR, Learner
+from rankloop.learners import LEARNERS, ROLTR, Learner, require_compiled
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
 from rankloop.plugins import load_installed
@@ -143,7 +143,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             self.feature_index(self.start.feature)
         # Building the model once makes the method's own checks: weights, propensities for every rank, …
         weights = self.start.weights if isinstance(self.start, Weights) else None
-        self.learner.model(len(names), self.page_size, self.seed or 0, weights)
+        require_compiled("model", self.learner, self.learner.model(len(names), self.page_size, self.seed or 0, weights))
 
     @property
     def names(self) -> tuple[str, ...]:

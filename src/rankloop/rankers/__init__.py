@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.plugins import HINT
 from rankloop.rankers.contract import RANKERS, Ranker
 from rankloop.rankers.linear import INITIALS, LINEAR, Linear, LinearWeights, starting_weights
 
@@ -20,7 +21,7 @@ def from_settings(settings: dict[str, Any]) -> Ranker:
     """The ranker that plain values describe; unknown kinds and keys are refused."""
     kind = settings.get("kind")
     if not isinstance(kind, str) or kind not in RANKERS:
-        raise SettingsError(f"kind must be one of {', '.join(RANKERS)}; got {kind!r}")
+        raise SettingsError(f"kind must be one of {', '.join(RANKERS)}; got {kind!r}{HINT}")
     try:
         made: Ranker = msgspec.convert(settings, RANKERS[kind])
     except msgspec.ValidationError as error:

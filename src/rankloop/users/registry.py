@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.plugins import HINT
 from rankloop.users.contract import USERS, User
 
 _PLAIN = "position_based"
@@ -26,7 +27,7 @@ def from_settings(settings: dict[str, Any]) -> Any:
     """The user that `to_settings` described; without a `kind` a position-based one. Unknown keys are refused."""
     kind = settings.get("kind", _PLAIN) if isinstance(settings, dict) else settings
     if not isinstance(kind, str) or kind not in USERS:
-        raise SettingsError(f"kind must be one of {', '.join(USERS)}; got {kind!r}")
+        raise SettingsError(f"kind must be one of {', '.join(USERS)}; got {kind!r}{HINT}")
     try:
         return msgspec.convert({"kind": kind} | settings, USERS[kind])
     except msgspec.ValidationError as error:
@@ -36,13 +37,16 @@ def from_settings(settings: dict[str, Any]) -> Any:
 
 
 def person(owner: str, value: Any) -> Any:
-    """Somebody as files and command lines say it: a name of the literature's, a table of settings, or a user."""
+    """Somebody as files and command lines say it: a name of the literature's, a kind that needs no settings, a table of
+    settings, or a user."""
     if isinstance(value, User):
         return value
     if isinstance(value, dict):
         return from_settings(value)
     from rankloop.users.attraction import ATTRACTIONS
 
-    if not isinstance(value, str) or value not in ATTRACTIONS:
-        raise SettingsError(f"{owner}: users must be among {', '.join(ATTRACTIONS)}, or tables; got {value!r}")
-    return from_settings({"attraction": value, "name": value})
+    if isinstance(value, str) and value in ATTRACTIONS:
+        return from_settings({"attraction": value, "name": value})
+    if isinstance(value, str) and value in USERS:
+        return from_settings({"kind": value})
+    raise SettingsError(f"{owner}: users must be among {', '.join(ATTRACTIONS)}, or tables; got {value!r}{HINT}")
