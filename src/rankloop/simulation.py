@@ -28,7 +28,7 @@ _CHUNK = 20_000  # impressions between two looks at the clock when nothing is ev
 
 def simulate(
     learner: Learner | Any,
-    user: User | Callable[..., ArrayLike],
+    user: User | Any,
     data: Collection,
     impressions: int,
     seed: int,
@@ -100,7 +100,8 @@ def simulate(
     points = evaluation_points(impressions, evaluate_every)
     learning, checkpoints = loop.run(impressions, points, record, progress)
     began = time.perf_counter()
-    curve = _offline_curve(learner, points, *loop.on_test(checkpoints, data), nothing_relevant)
+    measured, place = loop.on_test(checkpoints, data)
+    curve = _offline_curve(learner, points, measured, place, nothing_relevant)
     return Run(
         online_curve=record.ndcg,
         offline_curve=curve,
