@@ -26,19 +26,22 @@ def noisy(grades, draws):
     return draws.uniforms(len(grades)) < NOISY[grades] / np.arange(1, len(grades) + 1)
 
 
+QUERIES = []
+"""What the plain learner was asked."""
+
+
 class PlainROLTR:
     """ROLTR with its default settings, step by step, from the paper's equations."""
 
     def __init__(self, features=DATA.features, rate=0.01):
         self.weights = np.zeros(features)
         self.rate = rate
-        self.queries = []
 
     def scores(self, X):
         return X.astype(np.float64) @ self.weights
 
     def rank(self, X, draws, page_size, query):
-        self.queries.append(query)
+        QUERIES.append(query)
         perturbed = self.scores(X) - np.log(-np.log(draws.uniforms(len(X))))
         return np.argsort(-perturbed, kind="stable")[:page_size]
 
@@ -85,9 +88,11 @@ def test_a_person_in_plain_python_clicks_as_the_compiled_one_and_teaches_the_sam
 @pytest.mark.parametrize("user", [noisy, rl.users.noisy()], ids=["plain", "compiled"])
 def test_a_learner_in_plain_python_sees_the_same_queries_and_learns_the_same(compiled, user):
     mine = PlainROLTR()
+    QUERIES.clear()
     found = run(mine, user)
     drawn = [draw_query(np.uint64(3), i, DATA.train.queries) for i in range(IMPRESSIONS)]
-    assert mine.queries == DATA.train.query_ids[drawn].tolist()
+    assert DATA.train.query_ids[drawn].tolist() == QUERIES
+    assert not mine.weights.any()  # a copy has learned: the same call gives the same run
     assert found.clicks.tolist() == compiled.clicks.tolist()
     assert found.online_curve.tolist() == compiled.online_curve.tolist()
     assert found.offline_curve == pytest.approx(compiled.offline_curve, abs=1e-12)

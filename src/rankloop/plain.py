@@ -18,6 +18,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -102,14 +103,14 @@ class Bare:
         self.place = f"{kind.__module__}.{kind.__qualname__}"
 
     def model(self, _features: int, _page_size: int, _seed: int, weights: ArrayLike | None) -> Any:
-        """The object itself."""
+        """The object as it is: a copy learns, so that the same call gives the same run."""
         if weights is not None:
             raise SettingsError(f"simulate: {self.name} is an object and has its own start; leave weights out")
-        return self.given
+        return deepcopy(self.given)
 
     def compiled(self, _page_size: int, _split: Split) -> Any:
-        """The function itself."""
-        return self.given
+        """The function itself, or a copy of an object that is called like one."""
+        return deepcopy(self.given)
 
     def on(self, _data: Collection) -> "Bare":
         """A function fits every collection, as far as anybody knows."""

@@ -46,7 +46,7 @@ def simulate(
 
     Args:
         learner: settings of a method, such as `rl.ROLTR()`; or any object with `rank` and `learn`, which runs in plain
-            Python (`rankloop.plain` says what they are given) and goes on from where it is.
+            Python (`rankloop.plain` says what they are given). A copy of it learns.
         user: who clicks, such as `rl.users.noisy()`; a named one takes the table for the collection's grades. Or a
             function such as `lambda grades, draws: draws.uniforms(len(grades)) < 0.2 * grades`, in plain Python.
         data: queries are drawn from `data.train`, the learning curve is measured on `data.test`.
