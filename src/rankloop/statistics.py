@@ -12,7 +12,7 @@ without any spread give certain answers; NaN among the values makes the answer N
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -123,7 +123,7 @@ def _mean(sample: _Array, places: NDArray[np.int64], generalise_to: GeneraliseTo
     if not runs:
         return _UNKNOWN
     means = np.bincount(places, sample) / counts
-    if _checked(generalise_to) == SIMILAR:
+    if require_generalisation(generalise_to) == SIMILAR:
         if len(means) < 2:
             return Difference(float(means.mean()), math.nan, math.nan)
         return Difference(float(means.mean()), float(means.std(ddof=1)) / math.sqrt(len(means)), len(means) - 1.0)
@@ -189,7 +189,7 @@ def _welch(
     (a, i), (b, j) = _placed(a, names, place), _placed(b, theirs, place)
     n, m = np.bincount(i), np.bincount(j)
     means, others_means = np.bincount(i, a) / n, np.bincount(j, b) / m
-    if _checked(generalise_to) == SIMILAR:
+    if require_generalisation(generalise_to) == SIMILAR:
         return _mean(means - others_means, np.arange(len(shared)), SIMILAR)
     weights = (n + m) / (len(a) + len(b))
     estimate = float(weights @ (means - others_means))
@@ -221,10 +221,13 @@ def _indexed(folds: Sequence[Any] | None, runs: int) -> NDArray[np.int64]:
     return np.array([numbers.setdefault(fold, len(numbers)) for fold in folds], dtype=np.int64)
 
 
-def _checked(generalise_to: GeneraliseTo) -> GeneraliseTo:
-    if generalise_to not in get_args(GeneraliseTo):
-        raise SettingsError(f"generalise_to must be {THIS!r} or {SIMILAR!r}; got {generalise_to!r}")
-    return generalise_to
+def require_generalisation(word: str) -> GeneraliseTo:
+    """What to generalise to; refuse anything but the two words."""
+    if word == THIS:
+        return THIS
+    if word == SIMILAR:
+        return SIMILAR
+    raise SettingsError(f"generalise-to must be {THIS!r} or {SIMILAR!r}; got {word!r}")
 
 
 class Comparison(NamedTuple):
@@ -268,27 +271,6 @@ def paired_comparison(
     if seeds is not None and len(set(zip(places.tolist(), seeds, strict=True))) < pairs:
         raise ValueError("seeds must differ on a fold: the same pair of runs must not count twice")
     return Comparison(found, pairs, len(set(places.tolist())))
-
-
-class BothTests(NamedTuple):
-    """Two-tailed p-values for a difference between two methods, and the difference itself."""
-
-    difference: float
-    welch_p: float
-    paired_p: float
-
-    @property
-    def mark(self) -> str:
-        """The paper's marks, from the paired test."""
-        return mark(self.difference, self.paired_p)
-
-
-def compare(values: ArrayLike, reference: ArrayLike) -> BothTests:
-    """Welch's and the paired two-tailed t-test; pairs are runs that share a seed."""
-    a, b = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    welch = difference(a, b, paired=False)
-    paired_p = difference(a, b, paired=True).p() if len(a) == len(b) else math.nan
-    return BothTests(welch.estimate, welch.p(), paired_p)
 
 
 def mark(estimate: float, p: float) -> str:

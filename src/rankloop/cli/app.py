@@ -22,6 +22,16 @@ Data = Annotated[str, typer.Option(help="A synthetic world, a name or a path.")]
 Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
 Fold = Annotated[int | None, typer.Option(help="Which fold.")]
 User = Annotated[str, typer.Option(help="perfect, noisy, navigational or near-random.")]
+Against = Annotated[
+    str | None, typer.Option(help="Compare with this method or label; PDGD by default, as in the paper.")
+]
+Generalise = Annotated[
+    str,
+    typer.Option(
+        "--generalise-to",
+        help="this-collection (folds fixed, seeds random) or similar-collections (folds random).",
+    ),
+]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
 
 

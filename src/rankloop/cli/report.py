@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankloop.cli.app import app
+from rankloop.cli.app import Against, Generalise, app
 from rankloop.cli.terminal import err, open_browser
 
 
@@ -18,18 +18,21 @@ def report(
     host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
     browser: Annotated[bool, typer.Option(help="With --serve: open the pages in a browser.")] = True,
+    against: Against = None,
+    generalise_to: Generalise = "this-collection",
 ) -> None:
     """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.
 
     [bold]rankloop report results --serve[/bold] shows every study below results, also one that is still running.
     """
+    from rankloop.cli.results import read_as
     from rankloop.studies.records import read_results
     from rankloop.studies.report import write
 
     if serve:
         _serve(folder, host, port, browser)
     else:
-        typer.echo(str(write(read_results(folder), folder)))
+        typer.echo(str(write(read_as(read_results(folder), against, generalise_to), folder)))
 
 
 def _serve(folder: Path, host: str, port: int, browser: bool) -> None:

@@ -5,93 +5,157 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Json, app
+from rankloop.cli.app import Against, Generalise, Json, app
 from rankloop.cli.terminal import out, print_json, print_table, table
-from rankloop.display import mean_text
+from rankloop.display import mean_text, p_value, signed
 
 if TYPE_CHECKING:
+    from rankloop.studies.comparisons import Compared
+    from rankloop.studies.coverage import Coverage
     from rankloop.studies.records import Results
+
+TIED = "≈"
 
 
 @app.command()
 def results(
-    folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")], json: Json = False
+    folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
+    against: Against = None,
+    generalise_to: Generalise = "this-collection",
+    json: Json = False,
 ) -> None:
-    """Print what a results folder holds."""
+    """Print what a results folder holds, and how its methods compare with one of them."""
     from rankloop.studies.records import read_results
 
-    show_results(read_results(folder), json)
+    show_results(read_as(read_results(folder), against, generalise_to), json)
+
+
+def read_as(results: "Results", against: str | None, generalise_to: str) -> "Results":
+    """The same results, compared and generalised as the options say."""
+    from rankloop.statistics import require_generalisation
+    from rankloop.studies.comparisons import require_baseline
+    from rankloop.studies.records import Reading
+
+    require_baseline(against, ((record.label, record.learner) for record in results.records))
+    results.reading = Reading(require_generalisation(generalise_to), against)
+    return results
 
 
 def show_results(results: "Results", json: bool) -> None:
     """One table for each grid, collection and user; or everything that they show, as JSON."""
+    from rankloop.studies.coverage import Coverage
+
     if json:
         print_json(_summary(results))
         return
-    for grid, collection, user in _places(results):
-        _show_place(results, {"grid": grid, "collection": collection, "user": user})
+    coverage = Coverage(results)
+    for place in _places(results):
+        _show_place(coverage, *place)
     impressions = max((record.impressions for record in results.records), default=0)
+    grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     out.print(
-        f"\nMean ± 95 % t-interval. Online: Σ 0.9995^i · nDCG@10 of the pages shown, 2000 at most. Offline: nDCG@10 on "
-        f"held-out queries\nafter {impressions:,} impressions. MDPRank learns from the true grades: a skyline."
+        f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: told from every rival;\n"
+        f"{TIED} cannot be told from the best. Against the baseline: △ ▽ p < 0.05, ▲ ▼ p < 0.01, paired, Holm-corrected.\n"
+        f"Online: Σ 0.9995^i · nDCG@10 of the pages shown, 2000 at most. Offline: nDCG@10 on held-out queries\n"
+        f"after {impressions:,} impressions. MDPRank learns from the true grades: a skyline."
     )
+
+
+FIELDS = (("online_ndcg", "online", 1), ("offline_ndcg", "offline", 4))
 
 
 def _summary(results: "Results") -> dict[str, Any]:
     """Everything that the tables show, as plain values."""
-    from rankloop.statistics import interval
+    from rankloop.studies.comparisons import mean_of, values_of
+    from rankloop.studies.coverage import Coverage
 
+    coverage = Coverage(results)
     return {
         "study": results.study.name,
         "runs": len(results.records),
+        "generalises_to": results.reading.generalise_to,
         "rows": [
             {"grid": grid, "collection": collection, "user": user, "label": label}
             | {
-                field: interval(values)._asdict() | {"runs": values}
+                field: mean_of(results, values_of(runs, field))._asdict()
+                | {"runs": [getattr(record, field) for record in runs]}
                 for field in ("online_ndcg", "offline_ndcg", "learning_speed")
-                if (values := results.values(field, grid=grid, collection=collection, user=user, label=label))
             }
             for grid, collection, user in _places(results)
             for label in results.axis("label", grid=grid, collection=collection, user=user)
+            if (runs := results.select(grid=grid, collection=collection, user=user, label=label))
         ],
+        "comparisons": [one for grid in coverage.distinct_grids() for one in _comparisons(coverage, grid)],
         "manifest": results.records[0].manifest if results.records else {},
     }
 
 
-def _show_place(results: "Results", place: dict[str, str]) -> None:
-    from rankloop.statistics import compare, interval
+def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
+    from rankloop.studies.comparisons import against_baseline
 
-    labels = results.axis("label", **place)
-    heading = f"{place['user']} clicks, {place['collection']}"
-    made = table(heading, "online nDCG@10", "", "offline nDCG@10", "", "impressions/s", "runs")
-    click_learners = [label for label in labels if results.select(label=label, **place)[0].learner != "MDPRank"]
-    for label in labels:
-        records = results.select(label=label, **place)
+    return [
+        {
+            "grid": grid,
+            "collection": one.collection,
+            "user": one.user,
+            "label": one.label,
+            "against": one.baseline,
+            "measure": field,
+            "difference": one.test.difference.estimate,
+            "half_width": one.test.difference.half_width(),
+            "p": one.test.p,
+            "p_holm": one.corrected_p,
+            "pairs": one.test.pairs,
+            "probability_of_improvement": one.better._asdict(),
+        }
+        for field, _, _ in FIELDS
+        for one in against_baseline(coverage, grid, field)
+    ]
+
+
+def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> None:
+    from rankloop.studies.comparisons import against_baseline, mean_of, standing, values_of
+
+    made = table(f"{user} clicks, {collection}", "online nDCG@10", "", "offline nDCG@10", "", "impressions/s", "runs")
+    first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in FIELDS}
+    compared = {
+        (field, one.label): one
+        for field, _, _ in FIELDS
+        for one in against_baseline(coverage, grid, field)
+        if (one.collection, one.user) == (collection, user)
+    }
+    for label in coverage.labels(grid):
+        records = coverage.runs(grid, collection, user, label)
+        if not records:
+            continue
         texts = []
-        for field, digits in (("online_ndcg", 1), ("offline_ndcg", 4)):
-            values, rivals = (results.values(field, label=one, **place) for one in (label, "PDGD"))
-            mean, half = interval(values)
-            text = mean_text(mean, half, digits)
-            best = max((interval(results.values(field, label=one, **place)).mean for one in click_learners), default=0)
-            mark = compare(values, rivals).mark if label == "ROLTR" and rivals else ""
-            texts += [f"[bold]{text}[/bold]" if mean == best else text, mark]
+        for field, _, digits in FIELDS:
+            text = mean_text(*mean_of(coverage.results, values_of(records, field)), digits)
+            mark = first[field].mark(label) + (one.mark if (one := compared.get((field, label))) else "")
+            texts += [f"[bold]{text}[/bold]" if first[field].best == label else text, mark]
         rate = sum(record.impressions / record.learning_seconds for record in records) / len(records)
         made.add_row(label, *texts, f"{rate:,.0f}", str(len(records)))
     out.print()
     print_table(made)
-    _compare_online(results, place)
+    _show_compared(compared)
 
 
-def _compare_online(results: "Results", place: dict[str, str]) -> None:
-    from rankloop.statistics import compare
-
-    ours, rivals = (results.values("online_ndcg", label=label, **place) for label in ("ROLTR", "PDGD"))
-    if len(ours) > 1 and len(rivals) > 1:
-        compared = compare(ours, rivals)
-        out.print(
-            f"ROLTR against PDGD online: {compared.difference:+.1f}, p = {compared.welch_p:.2g} (Welch), "
-            f"{compared.paired_p:.2g} (paired). △ ▽ p < 0.05, ▲ ▼ p < 0.01."
+def _show_compared(compared: "dict[tuple[str, str], Compared]") -> None:
+    """Every method against the baseline: the difference, and p of the paired test after Holm's correction."""
+    for field, name, digits in FIELDS:
+        ours = [one for (measure, _), one in compared.items() if measure == field and one.test.pairs > 1]
+        if not ours:
+            continue
+        shown = ", ".join(
+            f"{one.label} {signed(one.test.difference.estimate, digits)} (p = {p_value(one.corrected_p)})"
+            for one in ours
         )
+        out.print(f"Against {ours[0].baseline} {name}: {shown}", markup=False, highlight=False)
+
+
+def _equals(p: float) -> str:
+    shown = p_value(p)
+    return shown if shown.startswith("<") else f"= {shown}"
 
 
 def _places(results: "Results") -> list[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from rankloop.cli.app import Json, Plugin, Workers, app
+from rankloop.cli.app import Against, Generalise, Json, Plugin, Workers, app
 from rankloop.cli.terminal import err, progress_in_steps, working
 from rankloop.cli.terminal import out as stdout
 from rankloop.display import duration
@@ -48,6 +48,8 @@ def run(
     on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     plugin: Plugin = None,
+    against: Against = None,
+    generalise_to: Generalise = "this-collection",
     json: Json = False,
 ) -> None:
     """Run a study: learners meet simulated users, and a table, pictures and a report say what they learned.
@@ -58,10 +60,12 @@ def run(
 
     Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
     """
-    from rankloop.cli.results import show_results
+    from rankloop.cli.results import read_as, show_results
     from rankloop.engines import engine
     from rankloop.settings import require_whole_number
+    from rankloop.statistics import require_generalisation
     from rankloop.studies import options, report
+    from rankloop.studies.comparisons import require_baseline
     from rankloop.studies.runner import claimed, make_plan, run_plan
     from rankloop.studies.specification import cells, load_study
 
@@ -71,6 +75,8 @@ def run(
     declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
     declared = options.with_settings(declared, set_ or ())
     chosen = options.only(cells(declared), only or ())
+    require_generalisation(generalise_to)
+    require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))
     folder = Path("results") / declared.name if out is None else out
     with working(f"opening {declared.name}'s collections"):
         plan = make_plan(declared, chosen, folder)
@@ -79,8 +85,9 @@ def run(
         _compile([cell for cell, _ in plan.missing], place)
         with _study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, place, show)
-    show_results(outcome.results, json)
-    page = report.write(outcome.results, folder)
+    results = read_as(outcome.results, against if outcome.results.records else None, generalise_to)
+    show_results(results, json)
+    page = report.write(results, folder)
     if not json:
         stdout.print(f"\n{page}   {folder}/figures/   {folder}/results.parquet   ({duration(outcome.seconds)})")
     for what, cause in outcome.failures:

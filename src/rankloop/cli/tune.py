@@ -15,7 +15,7 @@ from rankloop.cli.terminal import print_json, print_table, progress_in_steps, ta
 from rankloop.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from rankloop.studies.tuning.search import TuningResult
+    from rankloop.studies.tuning.search import Candidate, TuningResult
 
 
 @app.command()
@@ -87,7 +87,6 @@ def _document(result: "TuningResult") -> dict[str, Any]:
 
     from rankloop.learners import to_settings
     from rankloop.run import this_machine
-    from rankloop.statistics import compare
     from rankloop.users import to_settings as to_user_settings
 
     best = result.best
@@ -103,7 +102,7 @@ def _document(result: "TuningResult") -> dict[str, Any]:
                 "settings": candidate.chosen,
                 **candidate.interval._asdict(),
                 "runs": candidate.values,
-                "paired_p": None if candidate is best else compare(candidate.values, best.values).paired_p,
+                "paired_p": None if candidate is best else _p(result, candidate),
             }
             for candidate in result.candidates
         ],
@@ -113,8 +112,15 @@ def _document(result: "TuningResult") -> dict[str, Any]:
     }
 
 
+def _p(result: "TuningResult", candidate: "Candidate") -> float:
+    """Of the paired test against the best, on this collection: repeats are spread over its folds."""
+    from rankloop.statistics import paired_comparison
+
+    folds = None if result.source is None else [result.source.fold_of(repeat) for repeat in range(result.repeats)]
+    return paired_comparison(candidate.values, result.best.values, folds).p
+
+
 def _show(result: "TuningResult", out: Path | None) -> None:
-    from rankloop.statistics import compare
     from rankloop.studies.tuning.search import OBJECTIVES
     from rankloop.studies.tuning.study import shown
 
@@ -122,7 +128,7 @@ def _show(result: "TuningResult", out: Path | None) -> None:
     made = table(best.learner.name, f"{result.objective} nDCG@10", "p against the best")
     for candidate in result.candidates:
         value = shown(candidate, result.objective)
-        p = compare(candidate.values, best.values).paired_p
+        p = _p(result, candidate)
         compared = "" if math.isnan(p) else f"{p:.2g}"
         emphasis, compared = ("bold", "best") if candidate is best else ("", compared)
         made.add_row(Text(str(candidate), emphasis), Text(value, emphasis), Text(compared, emphasis))

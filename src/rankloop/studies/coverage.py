@@ -4,6 +4,7 @@ from collections import Counter
 
 from rankloop.display import counted
 from rankloop.learners import LEARNERS
+from rankloop.statistics import SIMILAR
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import Grid, cells
 
@@ -87,6 +88,19 @@ class Coverage:
             each = sorted({self.wanted[place] for place in places})
             return f"{' or '.join(map(str, each))} {'run' if each == [1] else 'runs'} each"
         return f"{runs_of(finished, wanted)} finished"
+
+    def speaks_of(self, grid: str) -> str:
+        """What the intervals and tests of a grid generalise to, in words that end a phrase."""
+        counts = [Counter(run.fold for run in self.runs(*place)) for place in self.places(grid)]
+        folds = max((len(count) for count in counts), default=0)
+        if self.results.reading.generalise_to == SIMILAR:
+            known = "folds random: t on their means" if folds > 1 else "not known from one fold"
+            return f"for similar collections ({known})"
+        if folds < 2:
+            return "for this collection (seeds random)"
+        if any(len(count) > 1 and min(count.values()) < 2 for count in counts):
+            return "for this collection (one run a fold: the spread between folds is in it)"
+        return "for this collection (folds fixed, seeds random)"
 
     def distinct_grids(self) -> dict[str, list[str]]:
         """Grids with finished runs, each with the later ones that consist of the very same runs."""

@@ -14,7 +14,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "\"": "''", "±": r"$\pm$", "−": "$-$", "–": "--", "…": r"\ldots{}",
-    "×": r"$\times$", "·": r"$\cdot$", "Σ": r"$\Sigma$", "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$",
+    "×": r"$\times$", "·": r"$\cdot$", "Σ": r"$\Sigma$", "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "≈": r"$\approx$",
     "△": r"$\vartriangle$", "▲": r"$\blacktriangle$", "▽": r"$\triangledown$", "▼": r"$\blacktriangledown$",
 } | {letter: f"$\\{name}$" for letter, name in _GREEK.items()}  # fmt: skip
 

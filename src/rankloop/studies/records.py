@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ from rankloop.errors import DataError
 from rankloop.files import written_whole
 from rankloop.run import Run
 from rankloop.sources import fingerprint_of
+from rankloop.statistics import THIS, GeneraliseTo
 from rankloop.studies.specification import Cell, Study
 
 SCHEMA = pa.schema(
@@ -87,12 +88,26 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return float(np.mean(self.offline_curve)) if self.offline_curve else math.nan
 
 
-class Results:
-    """The finished runs of a study, to be asked for by their place in it."""
+class Reading(NamedTuple):
+    """How results are read: what tests and intervals generalise to, and what methods are compared with.
 
-    def __init__(self, study: Study, records: Sequence[Record]) -> None:
+    `against` is a label or a method; None: PDGD, as in the paper, where it was run.
+    """
+
+    generalise_to: GeneraliseTo = THIS
+    against: str | None = None
+
+
+_AS_THE_PAPER = Reading()
+
+
+class Results:
+    """The finished runs of a study, to be asked for by their place in it, and how they are to be read."""
+
+    def __init__(self, study: Study, records: Sequence[Record], reading: Reading = _AS_THE_PAPER) -> None:
         self.study = study
         self.records = list(records)
+        self.reading = reading
 
     def select(self, **place: Any) -> list[Record]:
         """The records with these values (`grid=`, `collection=`, `user=`, `label=`, `learner=`, …), by seed."""

@@ -1,7 +1,8 @@
 """Tables of results, built once and written as Markdown, LaTeX or HTML.
 
 A table knows what its entries mean (best, mark, how many runs), not how that looks; the writers decide that. Numbers
-are means over runs ± 95 % t-intervals; an entry with fewer runs than the study asks for says so.
+are means over runs ± 95 % t-intervals, and the caption says what they generalise to; an entry with fewer runs than the
+study asks for says so. Bold is only what can be told from every rival.
 """
 
 import math
@@ -9,10 +10,26 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rankloop.display import MISSING, mean_text, p_value, signed
-from rankloop.statistics import BothTests, compare, holm, interval
-from rankloop.studies.coverage import Coverage, learns_from_clicks
+from rankloop.statistics import THIS
+from rankloop.studies.comparisons import (
+    TIED,
+    Compared,
+    Standing,
+    Values,
+    against_baseline,
+    baseline_of,
+    mean_of,
+    standing,
+    values_of,
+)
+from rankloop.studies.coverage import Coverage, Place
 from rankloop.studies.published import TABLE_2
-from rankloop.studies.records import Record, Results
+from rankloop.studies.records import Results
+from rankloop.summaries import Estimate, interquartile_mean, interquartile_mean_interval
+
+TIES = f"{TIED}: cannot be told from the best (paired t-test, p ≥ 0.05)."
+BEST = "the highest mean among methods that learn from clicks, told from each of the others (paired t-test, p < 0.05)"
+MARKS = "△ ▽ p < 0.05, ▲ ▼ p < 0.01, gain or loss"
 
 
 class Entry(NamedTuple):
@@ -50,8 +67,10 @@ class Table(NamedTuple):
     @property
     def all_notes(self) -> tuple[str, ...]:
         """The notes, and what bold type means where there is any."""
-        bold = any(entry.best for row in self.rows for entry in row)
-        return (*self.notes, f"Bold: {self.best}.") if bold else self.notes
+        entries = [entry for row in self.rows for entry in row]
+        tied = (TIES,) if any(TIED in entry.mark for entry in entries) else ()
+        bold = (f"Bold: {self.best}.",) if any(entry.best for entry in entries) else ()
+        return (*self.notes, *tied, *bold)
 
     def lines(self) -> Iterator[tuple[tuple[Entry, ...], int]]:
         """Each row, with how many of its grouping columns repeat the row above."""
@@ -73,17 +92,6 @@ class Table(NamedTuple):
         return made
 
 
-class Significance(NamedTuple):
-    """One learner against another on one collection with one user; pairs share a seed and a fold."""
-
-    collection: str
-    user: str
-    label: str
-    reference: str
-    test: BothTests
-    pairs: int
-
-
 def tables_for(results: Results) -> list[tuple[str, Table]]:
     """Every table that these results deserve, each with its grid; grids with the same runs appear once."""
     coverage = Coverage(results)
@@ -91,28 +99,29 @@ def tables_for(results: Results) -> list[tuple[str, Table]]:
     for grid in coverage.distinct_grids():
         if coverage.compares_methods(grid):
             made.append((grid, _online_table(coverage, grid)))
-            tests = significance(coverage, grid)
-            if tests:
-                made.append((grid, _significance_table(coverage, grid, tests)))
+        made += [(grid, table) for table in _baseline_tables(coverage, grid)]
         made.append((grid, _grid_table(coverage, grid)))
+        if summary := summary_table(coverage, grid):
+            made.append((grid, summary))
     return made
 
 
 def _online_table(coverage: Coverage, grid: str) -> Table:
     collections, users, labels = coverage.collections(grid), coverage.users(grid), coverage.labels(grid)
-    marks = {(one.collection, one.user, one.label): one.test.mark for one in significance(coverage, grid)}
+    marks = {(one.collection, one.user, one.label): one.mark for one in against_baseline(coverage, grid, "online_ndcg")}
     published = {collection: _published(coverage, grid, collection) for collection in collections}
     columns = [Column("clicks", "name"), Column("method", "name")]
     for collection in collections:
         columns += [Column(collection)] + ([Column(f"{collection}, published")] if published[collection] else [])
     rows = []
     for user in users:
-        best = {one: _best(coverage, grid, one, user, "online_ndcg") for one in collections}
+        first = {one: standing(coverage, grid, one, user, "online_ndcg") for one in collections}
         for label in labels:
             row = [_name(user), _name(label)]
             for collection in collections:
                 text = _mean(coverage, (grid, collection, user, label), "online_ndcg", 2)
-                row.append(Entry(text, best[collection] == label, marks.get((collection, user, label), "")))
+                mark = first[collection].mark(label) + marks.get((collection, user, label), "")
+                row.append(Entry(text, first[collection].best == label, mark))
                 if published[collection]:
                     number, mark = published[collection].get((user, label), (math.nan, ""))
                     row.append(Entry(f"{number:.2f}" if math.isfinite(number) else MISSING, mark=mark))
@@ -121,64 +130,98 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
         "Online nDCG@10: Σ 0.9995^i · nDCG@10 of the page shown at impression i, 2000 at most.",
         *_notes(coverage, grid),
     ]
-    if marks:
-        notes.append("ROLTR against PDGD by Welch's t-test: △ ▽ p < 0.05, ▲ ▼ p < 0.01, gain or loss.")
+    if any(marks.values()):
+        notes.append(f"Against {plain(str(baseline_of(coverage, grid)))}, paired and Holm-corrected: {MARKS}.")
     if any(published.values()):
         notes.append("Published: Table 2 of the paper, on the same collection; 15 runs of 100,000 impressions.")
     return Table(
         f"{grid}-online", "Online nDCG@10: what users saw while the methods learned", tuple(columns), tuple(rows), 1,
-        tuple(notes), "the highest mean among methods that learn from clicks",
+        tuple(notes), BEST,
     )  # fmt: skip
 
 
-def significance(coverage: Coverage, grid: str, field: str = "online_ndcg") -> list[Significance]:
-    """ROLTR against PDGD wherever both were run."""
-    by_learner = {label: coverage.learner(grid, label) for label in coverage.labels(grid)}
-    reference = next((label for label, learner in by_learner.items() if learner == "PDGD"), None)
-    if reference is None:
-        return []
-    tests = []
-    for collection in coverage.collections(grid):
-        for user in coverage.users(grid):
-            others = coverage.runs(grid, collection, user, reference)
-            for label in (label for label, learner in by_learner.items() if learner == "ROLTR"):
-                runs = coverage.runs(grid, collection, user, label)
-                if runs and others:
-                    test, pairs = _test(runs, others, field)
-                    tests.append(Significance(collection, user, label, reference, test, pairs))
-    return tests
+def _baseline_tables(coverage: Coverage, grid: str) -> list[Table]:
+    """Every learner against the baseline, online and offline."""
+    fields = (("online_ndcg", "online nDCG@10", 2), ("offline_ndcg", "offline nDCG@10", 4))
+    return [
+        _baseline_table(coverage, grid, compared, name, digits)
+        for field, name, digits in fields
+        if (compared := against_baseline(coverage, grid, field))
+    ]
 
 
-def _test(runs: Sequence[Record], others: Sequence[Record], field: str) -> tuple[BothTests, int]:
-    """Welch over all runs; the paired test over those that share seed and fold, which an unfinished study may lack."""
-    theirs = {(record.seed, record.fold): getattr(record, field) for record in others}
-    shared = [record for record in runs if (record.seed, record.fold) in theirs]
-    test = compare([getattr(record, field) for record in runs], list(theirs.values()))
-    paired = math.nan
-    if shared:
-        ours = [getattr(record, field) for record in shared]
-        paired = compare(ours, [theirs[record.seed, record.fold] for record in shared]).paired_p
-    return test._replace(paired_p=paired), len(shared)
-
-
-def _significance_table(coverage: Coverage, grid: str, tests: Sequence[Significance]) -> Table:
-    corrected = holm([one.test.welch_p for one in tests])
-    headings = ("difference", "p (Welch)", "p (Welch, Holm)", "p (paired)", "pairs", "mark")
+def _baseline_table(coverage: Coverage, grid: str, compared: Sequence[Compared], name: str, digits: int) -> Table:
+    headings = ("difference", "p (paired)", "p (Holm)", "P(better)", "pairs", "mark")
     columns = (Column("collection", "name"), Column("clicks", "name"), Column("", "name"), *map(Column, headings))
     rows = [
         (
-            _name(one.collection), _name(one.user), _name(f"{one.label} − {one.reference}"),
-            Entry(signed(one.test.difference, 2)),
-            *(Entry(p_value(value)) for value in (one.test.welch_p, p, one.test.paired_p)),
-            Entry(str(one.pairs)), Entry(one.test.mark or MISSING),
+            _name(one.collection), _name(one.user), _name(f"{one.label} − {one.baseline}"),
+            Entry(_difference(one, digits)), *(Entry(p_value(value)) for value in (one.test.p, one.corrected_p)),
+            Entry(estimate_text(one.better, 2)), Entry(str(one.test.pairs)), Entry(one.mark or MISSING),
         )
-        for one, p in zip(tests, corrected, strict=True)
+        for one in compared
     ]  # fmt: skip
-    notes = (
-        "Two-tailed t-tests on online nDCG@10; pairs are runs that share seed, fold and query sequence. "
-        "The mark is by the uncorrected Welch test, as in the paper; Holm corrects for the rows of this table.",
-    )
-    return Table(f"{grid}-significance", "ROLTR against PDGD, online", columns, tuple(rows), 1, notes)
+    notes = [
+        f"Two-tailed paired t-tests {coverage.speaks_of(grid)}; pairs share seed, fold and query sequence.",
+        f"Holm corrects for the rows of this table, and its p decides the mark: {MARKS}.",
+        "P(better): how often a run is better than one of the baseline on the same fold, ties counting half"
+        + (
+            ", with a stratified bootstrap interval." if any(math.isfinite(one.better.low) for one in compared) else "."
+        ),
+    ]
+    place = name.split()[0]
+    title = f"Against {compared[0].baseline}, {name}"
+    return Table(f"{grid}-against-{place}", title, columns, tuple(rows), 2, tuple(notes))
+
+
+def _difference(one: Compared, digits: int) -> str:
+    half = one.test.difference.half_width()
+    text = signed(one.test.difference.estimate, digits)
+    return f"{text} ± {half:.{digits}f}" if math.isfinite(half) else text
+
+
+def estimate_text(estimate: Estimate, digits: int) -> str:
+    """A number with its bootstrap interval, where there is one.
+
+    >>> estimate_text(Estimate(0.5, 0.25, 0.75), 2)
+    '0.50 (0.25 to 0.75)'
+    """
+    if not math.isfinite(estimate.value):
+        return MISSING
+    text = f"{estimate.value:.{digits}f}"
+    return f"{text} ({estimate.low:.{digits}f} to {estimate.high:.{digits}f})" if math.isfinite(estimate.low) else text
+
+
+def summary_table(coverage: Coverage, grid: str) -> Table | None:
+    """Interquartile means, where there are enough runs for them to be something else than means."""
+    fields = (("online_ndcg", "online nDCG@10", 1), ("offline_ndcg", "offline nDCG@10", 4))
+    places = [place for place in coverage.places(grid) if len(coverage.runs(*place)) >= _FEWEST_QUARTERS]
+    if not places:
+        return None
+    columns = [Column(heading, "name") for heading in ("collection", "clicks", "learner")]
+    columns += [Column(f"IQM of {name}") for _, name, _ in fields]
+    rows = []
+    for _, collection, user, label in places:
+        values = [values_of(coverage.runs(grid, collection, user, label), field) for field, _, _ in fields]
+        texts = [_middle(coverage, some, digits) for some, (_, _, digits) in zip(values, fields, strict=True)]
+        rows.append((_name(collection), _name(user), _name(label), *map(Entry, texts)))
+    notes = ["IQM: the interquartile mean, that of the middle half of the runs; a few odd runs do not move it."]
+    if coverage.results.reading.generalise_to == THIS:
+        notes.append("In brackets its 95 % interval by a bootstrap of the runs within each fold (at least three each).")
+    else:
+        notes.append("Without intervals: a bootstrap of so few folds would miss far more often than it says.")
+    title = f"{coverage.grid(grid).title or grid}: interquartile means"
+    return Table(f"{grid}-quartiles", title, tuple(columns), tuple(rows), 2, tuple(notes))
+
+
+_FEWEST_QUARTERS = 4
+
+
+def _middle(coverage: Coverage, values: Values, digits: int) -> str:
+    sample, folds = list(values.values()), [fold for fold, _ in values]
+    if coverage.results.reading.generalise_to != THIS:
+        return estimate_text(Estimate(interquartile_mean(sample), math.nan, math.nan), digits)
+    return estimate_text(interquartile_mean_interval(sample, folds), digits)
 
 
 def _grid_table(coverage: Coverage, grid: str) -> Table:
@@ -193,12 +236,14 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
     rows = []
     for collection in coverage.collections(grid):
         for user in coverage.users(grid):
-            best = {field: _best(coverage, grid, collection, user, field) for field, _, _ in fields[:3]}
+            first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in fields[:3]}
             for label in coverage.labels(grid):
                 row = [_name(collection), _name(user), _name(label)]
                 place = grid, collection, user, label
                 for field, _, digits in fields:
-                    row.append(Entry(_interval(coverage.runs(*place), field, digits), best.get(field) == label))
+                    shown = first.get(field, Standing())
+                    text = _interval(coverage, place, field, digits)
+                    row.append(Entry(text, shown.best == label, shown.mark(label)))
                 if partial:
                     row.append(Entry(coverage.runs_at(place)))
                 rows.append(tuple(row))
@@ -209,39 +254,28 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
         *_notes(coverage, grid),
     ]
     title = f"{coverage.grid(grid).title or grid}: all learners"
-    best_of = "the highest mean among methods that learn from clicks" if len(coverage.labels(grid)) > 1 else ""
-    return Table(f"{grid}-summary", title, tuple(columns), tuple(rows), 2, tuple(notes), best_of)
+    return Table(f"{grid}-summary", title, tuple(columns), tuple(rows), 2, tuple(notes), BEST)
 
 
 def _notes(coverage: Coverage, grid: str) -> list[str]:
-    spread = " ± 95 % t-interval" if coverage.is_repeated(grid) else ""
+    spread = f" ± 95 % t-interval {coverage.speaks_of(grid)}" if coverage.is_repeated(grid) else ""
     notes = [f"Mean over runs{spread}; {coverage.of_grid(grid)}."]
     if coverage.absent(grid):
         notes.append(f"Not run: {', '.join(plain(name) for name in coverage.absent(grid))}.")
     return notes
 
 
-def _mean(coverage: Coverage, place: tuple[str, str, str, str], field: str, digits: int) -> str:
+def _mean(coverage: Coverage, place: Place, field: str, digits: int) -> str:
     """`587.46 ± 3.10`, with the number of runs where some are missing."""
-    runs = coverage.runs(*place)
-    text = _interval(runs, field, digits)
-    return text if len(runs) == coverage.wanted[place] else f"{text} ({coverage.runs_at(place)})"
+    text = _interval(coverage, place, field, digits)
+    full = len(coverage.runs(*place)) == coverage.wanted[place]
+    return text if full else f"{text} ({coverage.runs_at(place)})"
 
 
-def _interval(runs: Sequence[Record], field: str, digits: int) -> str:
+def _interval(coverage: Coverage, place: Place, field: str, digits: int) -> str:
     """Mean ± interval; a single run has no interval, and no run no mean."""
-    values = [value for value in (getattr(record, field) for record in runs) if math.isfinite(value)]
-    return mean_text(*interval(values), digits) if values else MISSING
-
-
-def _best(coverage: Coverage, grid: str, collection: str, user: str, field: str) -> str | None:
-    """The label with the highest mean among those that learn from clicks, if there is a choice."""
-    means = {}
-    for label in coverage.labels(grid):
-        values = [getattr(record, field) for record in coverage.runs(grid, collection, user, label)]
-        if learns_from_clicks(coverage.learner(grid, label)) and values and all(map(math.isfinite, values)):
-            means[label] = sum(values) / len(values)
-    return max(means, key=lambda label: means[label]) if len(means) > 1 else None
+    values = values_of(coverage.runs(*place), field)
+    return mean_text(*mean_of(coverage.results, values), digits) if values else MISSING
 
 
 def _published(coverage: Coverage, grid: str, collection: str) -> dict[tuple[str, str], tuple[float, str]]:

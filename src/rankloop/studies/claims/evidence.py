@@ -1,7 +1,8 @@
 """Which runs a sentence speaks of, what is measured on them, and how two groups of them compare.
 
 Runs are found by what they are (method, reward, γ, assumed η), not by the name of a grid or a label, so that anybody's
-own study gets verdicts. Runs of the same fold and seed are pairs.
+own study gets verdicts. Runs of the same fold and seed are pairs, and what is found speaks of what the results are read
+for: this collection, its folds fixed, or similar ones.
 """
 
 import math
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.statistics import Difference, d_z, difference, hedges_g, log_ratio, ratio
+from rankloop.statistics import Difference, as_ratio, d_z, difference, hedges_g, log_ratio
 from rankloop.studies.claims.relations import Judgement, Relation
 from rankloop.studies.records import Record, Results
 
@@ -76,6 +77,7 @@ class Finding(NamedTuple):
     effect: str
     paired: bool
     runs: tuple[int, int]
+    folds: int
     margin: float
 
 
@@ -147,13 +149,25 @@ def find(scene: Scene, part: Part) -> Finding:
     if min(runs) < FEWEST:
         raise MissingError(f"{part.left} and {part.right} have too few runs ({min(runs)}; {FEWEST} are needed)")
     a, b = list(left.values()), list(right.values())
+    folds, others = [fold for fold, _ in left], [fold for fold, _ in right]
     compare = log_ratio if part.relation.is_ratio else difference
-    compared = compare(a, b, paired=paired)
-    if math.isnan(compared.estimate):
-        raise MissingError(f"{part.left} and {part.right} have no ratio, since a mean is not above 0")
+    to = scene.results.reading.generalise_to
+    compared = compare(a, b, paired=paired, folds=folds, reference_folds=others, generalise_to=to)
+    if math.isnan(compared.standard_error):
+        raise MissingError(_why_nothing(part, compared, len(set(folds) & set(others))))
     margin = part.measure.margin_between(left, right)
     effect = _effect(part, a, b, compared, paired)
-    return Finding(part, part.relation.judge(compared, margin), effect, paired, runs, margin)
+    judgement = part.relation.judge(compared, margin)
+    return Finding(part, judgement, effect, paired, runs, len(set(folds)), margin)
+
+
+def _why_nothing(part: Part, compared: Difference, folds: int) -> str:
+    both = f"{part.left} and {part.right}"
+    if not folds:
+        return f"{both} share no fold"
+    if part.relation.is_ratio and math.isnan(compared.estimate):
+        return f"{both} have no ratio, since a mean is not above 0"
+    return f"{both} were run on one fold, which says nothing about similar collections"
 
 
 def _sample(scene: Scene, term: Term, measure: Measure) -> Sample:
@@ -191,7 +205,7 @@ def _values(scene: Scene, user: str, role: str, measure: Measure) -> Sample:
 
 def _effect(part: Part, a: list[float], b: list[float], compared: Difference, paired: bool) -> str:
     if part.relation.is_ratio:
-        return f"{part.left} / {part.right} = {ratio(a, b, paired=paired)}"
+        return f"{part.left} / {part.right} = {as_ratio(compared)}"
     size = f"d_z = {d_z(a, b):+.2f}" if paired else f"g = {hedges_g(a, b):+.2f}"
     form = part.measure.form
     numbers = f"{compared.estimate:+{form}} ± {compared.half_width():{form}}, {size}".replace("-", "−")

@@ -1,7 +1,9 @@
 """What a sentence can say about two groups of runs, and the tests that speak for and against it.
 
-A relation judges a difference (left − right) and returns two p-values: one for the sentence, one against it. "Alike" is
-an equivalence test with a margin, so a large p is never evidence for it.
+A relation judges a difference (left − right) and returns two p-values: one for the sentence, one against it. Every test
+is one-sided, against the border of what the sentence claims, and every p is doubled: on the scale of two-tailed tests,
+0.05 is then 2.5 % in each direction, whatever the relation, and agrees with the 95 % interval that is printed. "Alike"
+is an equivalence test with a margin, so a large p is never evidence for it.
 """
 
 import math
@@ -12,11 +14,9 @@ from rankloop.statistics import Difference
 
 
 class Judgement(NamedTuple):
-    """Whether the estimate lies where the sentence wants it, or where it must not; and how sure either is."""
+    """How sure it is that the truth lies where the sentence wants it, and that it does not."""
 
-    supports: bool
     p_for: float
-    contradicts: bool
     p_against: float
 
 
@@ -32,55 +32,52 @@ class Relation(NamedTuple):
     is_ratio: bool = False
 
 
-_T_TEST = "two-tailed t-test"
+def _judged(one_sided_for: float, one_sided_against: float) -> Judgement:
+    """On the scale of two-tailed tests; `min` comes second, so that NaN stays NaN."""
+    return Judgement(min(2 * one_sided_for, 1.0), min(2 * one_sided_against, 1.0))
 
 
-def _clearly_below(d: Difference, margin: float) -> Judgement:
-    p = d.p(-margin)
-    return Judgement(d.estimate < -margin, p, d.estimate > -margin, p)
+def _above(d: Difference, border: float) -> Judgement:
+    return _judged(d.p_above(border), d.p_below(border))
 
 
-def _no_worse(d: Difference, margin: float) -> Judgement:
-    return Judgement(d.estimate > -margin, d.p(-margin), d.estimate < -margin, d.p())
+def _below(d: Difference, border: float) -> Judgement:
+    return _judged(d.p_below(border), d.p_above(border))
 
 
-def _alike(d: Difference, margin: float) -> Judgement:
-    return Judgement(True, d.p_within(-margin, margin), abs(d.estimate) > margin, d.p())
+def _inside(d: Difference, low: float, high: float) -> Judgement:
+    return _judged(d.p_within(low, high), d.p_outside(low, high))
 
 
-def _differs(d: Difference, margin: float) -> Judgement:
-    alike = _alike(d, margin)
-    return Judgement(alike.contradicts, alike.p_against, alike.supports, alike.p_for)
+def _outside(d: Difference, low: float, high: float) -> Judgement:
+    return _judged(d.p_outside(low, high), d.p_within(low, high))
 
 
-ABOVE = Relation(lambda d, _: Judgement(d.estimate > 0, d.p(), d.estimate < 0, d.p()), _T_TEST, _T_TEST)
-BELOW = Relation(lambda d, _: _clearly_below(d, 0.0), _T_TEST, _T_TEST)
+_T_TEST = "t-test"
+ABOVE = Relation(lambda d, _: _above(d, 0.0), _T_TEST, _T_TEST)
+BELOW = Relation(lambda d, _: _below(d, 0.0), _T_TEST, _T_TEST)
 _SHORTFALL = f"{_T_TEST} against a shortfall of {{margin}}"
-CLEARLY_BELOW = Relation(_clearly_below, _SHORTFALL, _SHORTFALL)
+CLEARLY_BELOW = Relation(lambda d, margin: _below(d, -margin), _SHORTFALL, _SHORTFALL)
 NO_WORSE = Relation(
-    _no_worse, f"non-inferiority: {_T_TEST} against −{{margin}}", f"{_T_TEST}, loss beyond the margin {{margin}}"
+    lambda d, margin: _above(d, -margin),
+    f"non-inferiority: {_T_TEST} against −{{margin}}",
+    f"{_T_TEST}, loss beyond the margin {{margin}}",
 )
 ALIKE = Relation(
-    _alike,
+    lambda d, margin: _inside(d, -margin, margin),
     "equivalence test (two one-sided t-tests, margin {margin})",
     f"{_T_TEST}, difference beyond the margin {{margin}}",
 )
-DIFFERS = Relation(_differs, ALIKE.test_against, ALIKE.test_for)
+DIFFERS = Relation(lambda d, margin: _outside(d, -margin, margin), ALIKE.test_against, ALIKE.test_for)
 
 
 def within(low: float, high: float) -> Relation:
     """The ratio left / right lies between `low` and `high`: two one-sided tests on its logarithm."""
-
-    def judge(d: Difference, margin: float) -> Judgement:
-        bottom, top = math.log(low), math.log(high)
-        outside = not bottom <= d.estimate <= top
-        nearest = bottom if d.estimate < bottom else top
-        return Judgement(not outside, d.p_within(bottom, top), outside, d.p(nearest))
-
+    bottom, top = math.log(low), math.log(high)
     bounds = f"{low:g} to {high:g}"
     return Relation(
-        judge,
+        lambda d, _: _inside(d, bottom, top),
         f"two one-sided t-tests of the log ratio, bounds {bounds}",
-        f"two-tailed t-test of the log ratio against the bounds {bounds}",
+        f"t-test of the log ratio against the bounds {bounds}",
         is_ratio=True,
     )

@@ -1,9 +1,12 @@
-"""The verdict on every sentence: the tests of one claim on one collection and user are corrected together, by Holm.
+"""The verdict on every sentence.
 
-A sentence is supported if all its parts are, contradicted if any part is, and undecided otherwise, in particular when
-runs are missing or too few.
+All parts of a sentence must hold, so it is an intersection–union test: it is as sure as its weakest part, and its parts
+need no correction. One part that fails is enough against it, so there the smallest p of k parts counts k times. The
+sentences of one claim on one collection and user are then corrected together, by Holm. A sentence is undecided if it is
+neither supported nor contradicted, in particular when runs are missing or too few.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -11,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rankloop.statistics import holm
-from rankloop.studies.claims.evidence import Finding, MissingError, Part, Scene, find, grid_for
+from rankloop.studies.claims.evidence import Finding, MissingError, Scene, find, grid_for
 from rankloop.studies.claims.sentences import SENTENCES, Sentence
 from rankloop.studies.records import Results
 
@@ -28,7 +31,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         sentence: the paper's sentence.
         verdict: "supported", "contradicted" or "undecided".
         effect: the decisive comparison in numbers; empty if there is none.
-        p: Holm-corrected, of the decisive comparison; None if nothing could be tested.
+        p: of the sentence, Holm-corrected over those of its claim, two-tailed; None if nothing could be tested.
         detail: which test on which runs, or why nothing is decided.
         collection, user: where; empty if the study has no such runs at all.
         parts: every comparison of the sentence in numbers.
@@ -60,20 +63,22 @@ class _Case(NamedTuple):
         return self.sentence.claim, self.collection, self.user
 
 
-class _Corrected(NamedTuple):
-    """A finding after Holm's correction, among so many tests."""
+class _Tested(NamedTuple):
+    """A sentence's p for and against it, Holm-corrected over so many sentences each."""
 
-    finding: Finding
+    case: _Case
     p_for: float
     p_against: float
-    tests: int
-
-    def holds(self, threshold: float) -> bool:
-        return self.finding.judgement.supports and self.p_for < threshold
+    tests_for: int
+    tests_against: int
 
     @property
-    def fails(self) -> bool:
-        return self.finding.judgement.contradicts and self.p_against < LEVEL
+    def is_supported(self) -> bool:
+        return self.p_for < self.case.sentence.threshold
+
+    @property
+    def is_contradicted(self) -> bool:
+        return self.p_against < LEVEL
 
 
 def check(results: Results) -> list[Verdict]:
@@ -82,14 +87,11 @@ def check(results: Results) -> list[Verdict]:
     A sentence for which the study has no runs at all gets one undecided verdict, without collection and user.
     """
     cases = [case for sentence in SENTENCES for case in _cases(sentence, results)]
-    families: dict[tuple[str, str, str], dict[tuple[str, Part], Finding]] = defaultdict(dict)
+    families: dict[tuple[str, str, str], list[_Case]] = defaultdict(list)
     for case in cases:
-        # A comparison that two sentences of a claim share is one test.
-        families[case.family] |= {(case.grid, finding.part): finding for finding in case.findings}
-    corrected = {family: _correct(findings) for family, findings in families.items()}
-    return [
-        _verdict(case, [corrected[case.family][case.grid, finding.part] for finding in case.findings]) for case in cases
-    ]
+        families[case.family].append(case)
+    tested = {id(one.case): one for family in families.values() for one in _corrected(family)}
+    return [_verdict(tested[id(case)]) for case in cases]
 
 
 def _cases(sentence: Sentence, results: Results) -> Iterator[_Case]:
@@ -117,70 +119,91 @@ def _case(sentence: Sentence, scene: Scene) -> _Case:
     return case
 
 
-def _correct(findings: dict[tuple[str, Part], Finding]) -> dict[tuple[str, Part], _Corrected]:
-    p_for = holm([finding.judgement.p_for for finding in findings.values()])
-    p_against = holm([finding.judgement.p_against for finding in findings.values()])
-    corrected = zip(findings.values(), p_for, p_against, strict=True)
-    return {key: _Corrected(*values, len(findings)) for key, values in zip(findings, corrected, strict=True)}
+def _corrected(family: list[_Case]) -> list[_Tested]:
+    """The sentences of a family; for and against are two families of tests."""
+    p_for, p_against = holm([_p_for(case) for case in family]), holm([_p_against(case) for case in family])
+    tests = [sum(not math.isnan(p) for p in some) for some in (p_for, p_against)]
+    return [_Tested(*one, *tests) for one in zip(family, p_for, p_against, strict=True)]
 
 
-def _verdict(case: _Case, parts: list[_Corrected]) -> Verdict:
-    decision, decisive, p = _decide(case, parts)
+def _p_for(case: _Case) -> float:
+    """Every part must hold: the largest p of all. A part that could not be judged leaves nothing to support."""
+    if case.missing or not case.findings:
+        return math.nan
+    return max(finding.judgement.p_for for finding in case.findings)
+
+
+def _p_against(case: _Case) -> float:
+    """One part that fails is enough: the smallest p, as often as there were parts to find it among."""
+    return min((len(case.findings) * finding.judgement.p_against for finding in case.findings), default=math.nan)
+
+
+def _verdict(tested: _Tested) -> Verdict:
+    case = tested.case
+    decision, decisive, p = _decide(tested)
     return Verdict(
         number=case.sentence.number,
         sentence=case.sentence.text,
         verdict=decision,
-        effect=_effect(case.sentence, decision, decisive, parts),
+        effect=_effect(case, decision, decisive),
         p=p,
-        detail=_detail(case, decision, decisive),
+        detail=_detail(tested, decision, decisive),
         collection=case.collection,
         user=case.user,
-        parts=tuple(part.finding.effect for part in parts),
+        parts=tuple(finding.effect for finding in case.findings),
     )
 
 
-def _decide(case: _Case, parts: list[_Corrected]) -> tuple[Decision, _Corrected | None, float | None]:
-    """The decision, the comparison that it rests on, and that one's p."""
-    if not parts:
+def _decide(tested: _Tested) -> tuple[Decision, Finding | None, float | None]:
+    """The decision, the comparison that it rests on, and the sentence's p."""
+    findings = tested.case.findings
+    if not findings:
         return "undecided", None, None
-    against = [part for part in parts if part.fails]
-    if against:
-        worst = min(against, key=lambda part: (part.p_against, part.finding.judgement.p_against))
-        return "contradicted", worst, worst.p_against
-    lacking = [part for part in parts if not part.holds(case.sentence.threshold)]
-    weakest = max(lacking or parts, key=lambda part: (part.p_for, part.finding.judgement.p_for))
-    return "undecided" if lacking or case.missing else "supported", weakest, weakest.p_for
+    weakest = max(findings, key=lambda finding: finding.judgement.p_for)
+    if tested.is_contradicted:
+        strongest = min(findings, key=lambda finding: finding.judgement.p_against)
+        return "contradicted", strongest, tested.p_against
+    if tested.case.missing:
+        return "undecided", weakest, None
+    return "supported" if tested.is_supported else "undecided", weakest, tested.p_for
 
 
-def _effect(sentence: Sentence, decision: Decision, decisive: _Corrected | None, parts: list[_Corrected]) -> str:
+def _effect(case: _Case, decision: Decision, decisive: Finding | None) -> str:
     if decisive is None:
         return ""
-    of = len(sentence.parts)
+    of = len(case.sentence.parts)
     if of == 1:
-        return decisive.finding.effect
-    holding = sum(part.holds(sentence.threshold) for part in parts)
-    failing = sum(part.fails for part in parts)
+        return decisive.effect
+    holding = sum(finding.judgement.p_for < case.sentence.threshold for finding in case.findings)
+    failing = sum(finding.judgement.p_against < LEVEL for finding in case.findings)
     counts = {
         "supported": f"weakest of {of}",
         "contradicted": f"{failing} of {of} contradict, {holding} hold",
         "undecided": f"{holding} of {of} hold",
     }
-    return f"{decisive.finding.effect} ({counts[decision]})"
+    return f"{decisive.effect} ({counts[decision]})"
 
 
-def _detail(case: _Case, decision: Decision, decisive: _Corrected | None) -> str:
+def _detail(tested: _Tested, decision: Decision, decisive: Finding | None) -> str:
     """One sentence: the reason if runs are missing, else which test on which runs, and the correction."""
+    case = tested.case
     if case.missing and decision != "contradicted":
         return f"Undecided because {'; '.join(dict.fromkeys(case.missing))}."
     if decisive is None:
         return "Undecided because nothing could be compared."
-    finding = decisive.finding
-    relation = finding.part.relation
+    relation = decisive.part.relation
     name = relation.test_against if decision == "contradicted" else relation.test_for
-    test = name.format(margin=f"{finding.margin:.3g}")
-    left, right = finding.runs
-    runs = f"{left} pairs of runs with shared seeds" if finding.paired else f"{left} and {right} runs"
-    kind = "Paired" if finding.paired else "Welch's"
-    family = f"; p Holm-corrected over the {decisive.tests} tests of claim {case.sentence.claim}"
-    correction = family if decisive.tests > 1 else ""
-    return f"{kind} {test} on {finding.part.measure.name}, {runs}, grid {case.grid}{correction}."
+    test = name.format(margin=f"{decisive.margin:.3g}")
+    left, right = decisive.runs
+    runs = f"{left} pairs of runs with shared seeds" if decisive.paired else f"{left} and {right} runs"
+    folds = f" on {decisive.folds} folds" if decisive.folds > 1 else ""
+    kind = "Paired" if decisive.paired else "Welch's"
+    of = len(case.findings)
+    parts = {
+        "contradicted": f"; {of} times the smallest p of its {of} parts",
+        "supported": "; the largest p of its parts",
+    }
+    many = parts.get(decision, parts["supported"]) if of > 1 else ""
+    tests = tested.tests_against if decision == "contradicted" else tested.tests_for
+    correction = f"; Holm-corrected over the {tests} sentences of claim {case.sentence.claim}" if tests > 1 else ""
+    return f"{kind} {test} on {decisive.part.measure.name}, {runs}{folds}, grid {case.grid}{many}{correction}."

@@ -12,7 +12,7 @@ from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, P
 from rankloop.studies.tables import Column, Entry, Table
 
 _TONES = ("supported", "contradicted", "undecided")
-_MARKS = "△▽▲▼"
+_MARKS = "≈△▽▲▼"
 _WORDY = 40  # characters: a longer text in a cell may wrap
 
 
@@ -131,9 +131,8 @@ def _split(line: str) -> list[str]:
 
 
 def _cell(text: str) -> Entry:
-    shown, mark = text, ""
-    if shown[-2:-1] == " " and shown[-1] in _MARKS:
-        shown, mark = shown[:-2], shown[-1]
+    marked = re.fullmatch(rf"(.*) ([{_MARKS}]+)", text)
+    shown, mark = marked.groups() if marked else (text, "")
     best = len(shown) > 4 and shown.startswith("**") and shown.endswith("**")
     plain = _plain(shown[2:-2] if best else shown)
     return Entry(plain, best, mark, plain if plain in _TONES else "")
