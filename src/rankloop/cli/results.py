@@ -55,7 +55,7 @@ def show_results(results: "Results", json: bool) -> None:
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     out.print(
         f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: told from every rival;\n"
-        f"{TIED} cannot be told from the best. Against the baseline: △ ▽ p < 0.05, ▲ ▼ p < 0.01, paired, Holm-corrected.\n"
+        f"{TIED} cannot be told from the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01: paired tests, Holm-corrected.\n"
         f"Online: Σ 0.9995^i · nDCG@10 of the pages shown, 2000 at most. Offline: nDCG@10 on held-out queries\n"
         f"after {impressions:,} impressions. MDPRank learns from the true grades: a skyline."
     )
