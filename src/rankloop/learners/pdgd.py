@@ -19,7 +19,14 @@ from rankloop.kernels.arithmetic import exp
 from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
 from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker
-from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
+from rankloop.policies.plackett_luce import (
+    checked_clicks,
+    checked_page,
+    checked_scores,
+    log_remaining,
+    remaining_without,
+    swap_weight,
+)
 from rankloop.rankers.contract import ascend
 from rankloop.rankers.linear import LINEAR
 
@@ -167,28 +174,3 @@ def has_preference(clicks, seen):
     for k in range(seen):
         clicked += clicks[k] >= 0.5
     return 0 < clicked < seen
-
-
-@kernel
-def remaining_without(own, kept, lower, rest):
-    """rest[t]: the share of the remaining mass at step t that is not the document shown at `lower`, t ≤ lower.
-
-    From the bottom up, adding only: one minus that document's share would cancel when it holds almost everything.
-    """
-    rest[lower] = kept[lower]
-    for t in range(lower - 1, -1, -1):
-        rest[t] = rest[t + 1] * kept[t] + own[t]
-
-
-@kernel
-def swap_weight(z, page, remaining, rest, upper, lower):
-    """ρ = P(R*)/(P(R) + P(R*)) for the page with two documents swapped.
-
-    Only the denominators of the steps between differ: there the lower document's mass is replaced by the upper
-    one's, P(R)/P(R*) = Π (e^{s_upper} + rest)/(e^{s_lower} + rest). All factors lie on the same side of 1, so the
-    product may run to 0 or ∞ but never to 0·∞.
-    """
-    ratio = 1.0
-    for t in range(upper + 1, lower + 1):
-        ratio *= exp(z[page[upper]] - remaining[t]) + rest[t]
-    return 1.0 / (1.0 + ratio)

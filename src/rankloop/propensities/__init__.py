@@ -6,6 +6,7 @@ begins. Both are made here.
 
 from rankloop.propensities.curves import Known, PowerLaw, Propensities, known, named, power_law
 from rankloop.propensities.learned import Learned, learned
+from rankloop.propensities.rank_effect import RankEffect
 from rankloop.propensities.swaps import SwapCurve, Swaps
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Learned",
     "PowerLaw",
     "Propensities",
+    "RankEffect",
     "SwapCurve",
     "Swaps",
     "known",
