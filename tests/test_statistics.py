@@ -201,7 +201,7 @@ def test_effect_sizes_by_hand():
 def test_effect_sizes_are_unbiased():
     draws = np.random.default_rng(1)
     a, b = draws.normal(1, 1, (4000, 5)), draws.normal(0, 1, (4000, 5))
-    # The standard error of the mean of 4000 draws is about 0.012 (g) and 0.012 (d_z).
+    # The standard error of the mean of 4000 draws is about 0.012: four of them, a false-alarm rate of 6e-5, fixed seed.
     assert np.mean([hedges_g(x, y) for x, y in zip(a, b, strict=True)]) == pytest.approx(1.0, abs=0.05)
     assert np.mean([d_z(x, np.zeros(5)) for x in a]) == pytest.approx(1.0, abs=0.05)
 

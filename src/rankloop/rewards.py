@@ -22,6 +22,8 @@ from rankloop.kernels import kernel
 from rankloop.metrics import discounts
 from rankloop.settings import require_choice, require_number
 
+SMALLEST = 1e-300
+"""Of propensities: what is divided by less leaves the range of numbers."""
 REWARDS = ("naive+", "naive-", "naive+-", "ips+", "ips-", "ips+-")
 
 
@@ -65,12 +67,12 @@ def rewards(reward: str, clicks: ArrayLike, propensities: ArrayLike) -> NDArray[
 
 def _checked(propensities: ArrayLike) -> NDArray[np.float64]:
     p = np.atleast_1d(np.asarray(propensities, dtype=np.float64))
-    possible = (p > 0.0) & (p <= 1.0)
+    possible = (p >= SMALLEST) & (p <= 1.0)
     if not possible.all():
         rank = int(np.argmin(possible))
         raise SettingsError(
-            f"rewards: the propensity of rank {rank + 1} is {p[rank]}, but rewards divide by it: it must be above 0 "
-            f"and at most 1 (ROLTR's clip raises small ones)"
+            f"rewards: the propensity of rank {rank + 1} is {p[rank]}, but rewards divide by it: it must be at "
+            f"least {SMALLEST:g} and at most 1 (ROLTR's clip raises small ones)"
         )
     return p
 

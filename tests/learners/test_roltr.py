@@ -140,9 +140,10 @@ def test_the_assumed_propensities_are_those_of_the_settings(propensities):
 
 
 def test_propensities_too_small_to_divide_by_are_refused():
-    """(1/10)^400 is 0 in floating point; its inverse would travel on as NaN."""
-    with pytest.raises(SettingsError, match="propensit"):
-        ROLTR(propensities=PowerLaw(400.0)).model(features=3, page_size=10, seed=1)
+    """(1/10)^400 is 0 in floating point, and the inverse of (1/10)^310 infinite: they would travel on as NaN."""
+    for eta in (400.0, 310.0):
+        with pytest.raises(SettingsError, match=r"propensity of rank \d+ is .*: it must be at least 1e-300"):
+            ROLTR(propensities=PowerLaw(eta)).model(features=3, page_size=10, seed=1)
 
 
 def test_more_clicks_than_shown_documents_are_refused():

@@ -76,7 +76,7 @@ def test_ninety_five_per_cent_of_normal_intervals_hold_the_truth(name, method):
     # Page weights have long tails: now and then a log without any of the large ones is refused for it.
     found = [each for each in found if each.reason is None]
     assert len(found) >= 198
-    # 200 intervals: 95 % ± 3 standard errors of a share is 90.4 % and above.
+    # 200 intervals: 95 % − 3 standard errors of a share is 90.4 %, a false-alarm rate of 1e-3; the seeds are fixed.
     assert coverage(found, TRUTH) >= 0.904
     errors = np.array([each.value for each in found]) - TRUTH
     assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(len(errors))

@@ -58,7 +58,10 @@ def overlap(a, b):
 
 
 def agree(a, b):
-    """Two independent estimates of one value, closer than 1.96 standard errors of their difference."""
+    """Two independent estimates of one value, closer than 1.96 standard errors of their difference.
+
+    Of correct estimates, one pair in twenty is not; the logs are files, so those that agree always do.
+    """
     return abs(a.value - b.value) <= 1.96 * np.hypot(a.standard_error, b.standard_error)
 
 

@@ -116,7 +116,7 @@ def _brought_near(z: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _integrated(z: NDArray[np.float64], asked: NDArray[np.int64], ranks: int) -> NDArray[np.float64]:
-    found = np.zeros((len(asked), ranks))
+    placed = np.zeros((len(asked), ranks))
     softmax = np.exp(z) / np.exp(z).sum()
     if ranks > 1:
         order = np.argsort(-z, kind="stable")
@@ -126,15 +126,15 @@ def _integrated(z: NDArray[np.float64], asked: NDArray[np.int64], ranks: int) ->
         others[asked] = False
         # The k-th ring is spread over about 1/√k in log time, and the step must be finer than that.
         step = min(0.25, 0.63 / math.sqrt(ranks))
-        _integrate(z, z[order], np.ascontiguousarray(left), asked, np.flatnonzero(others), step, found)
-    found[:, 0] = softmax[asked]
-    return np.minimum(found, 1.0)
+        _integrate(z, z[order], np.ascontiguousarray(left), asked, np.flatnonzero(others), step, placed)
+    placed[:, 0] = softmax[asked]
+    return np.minimum(placed, 1.0)
 
 
 @kernel
-def _integrate(z, sorted_z, left, asked, others, step, found):
-    """Add the trapezoid sum over u = log t to `found` (documents asked for, ranks)."""
-    ranks = found.shape[1]
+def _integrate(z, sorted_z, left, asked, others, step, placed):
+    """Add the trapezoid sum over u = log t to `placed` (documents asked for, ranks)."""
+    ranks = placed.shape[1]
     # rung[i]: the pmf of how many have rung among the others and the first i asked for; after: among those behind i.
     rung = np.empty((asked.size + 1, ranks, _NODES))
     after = np.empty((ranks, _NODES))
@@ -145,7 +145,7 @@ def _integrate(z, sorted_z, left, asked, others, step, found):
     gone, open_ranks = 0, 1.0
     while open_ranks > _OVER and gone < ranks:
         _count_rung(z, others, asked, node, step, rung, elapsed, silent, has_rung)
-        _add_block(z, asked, node, step, rung, after, elapsed, silent, has_rung, found)
+        _add_block(z, asked, node, step, rung, after, elapsed, silent, has_rung, placed)
         open_ranks = 0.0
         for j in range(ranks):
             open_ranks += rung[asked.size, j, _NODES - 1]
@@ -170,8 +170,8 @@ def _count_rung(z, others, asked, node, step, rung, elapsed, silent, has_rung):
 
 
 @kernel
-def _add_block(z, asked, node, step, rung, after, elapsed, silent, has_rung, found):
-    ranks = found.shape[1]
+def _add_block(z, asked, node, step, rung, after, elapsed, silent, has_rung, placed):
+    ranks = placed.shape[1]
     after[:] = 0.0
     after[0] = 1.0
     total = np.empty(_NODES)
@@ -183,7 +183,7 @@ def _add_block(z, asked, node, step, rung, after, elapsed, silent, has_rung, fou
                 for b in range(_NODES):
                     total[b] += rung[i, j, b] * after[k - j, b]
             for b in range(_NODES):
-                found[i, k] += step * elapsed[b] * silent[b] * total[b]
+                placed[i, k] += step * elapsed[b] * silent[b] * total[b]
         _count_one_more(after, silent, has_rung)
 
 

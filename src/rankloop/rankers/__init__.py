@@ -12,6 +12,7 @@ from rankloop.errors import SettingsError
 from rankloop.plugins import HINT
 from rankloop.rankers.contract import RANKERS, Ranker
 from rankloop.rankers.linear import INITIALS, LINEAR, Linear, LinearWeights, starting_weights
+from rankloop.settings import explained
 
 for _kind in (Linear,):
     RANKERS.add(_kind)
@@ -25,7 +26,7 @@ def from_settings(settings: dict[str, Any]) -> Ranker:
     try:
         made: Ranker = msgspec.convert(settings, RANKERS[kind])
     except msgspec.ValidationError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(explained(error, RANKERS[kind], settings)) from None
     return made
 
 

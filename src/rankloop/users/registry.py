@@ -6,6 +6,7 @@ import msgspec
 
 from rankloop.errors import SettingsError
 from rankloop.plugins import HINT
+from rankloop.settings import explained
 from rankloop.users.contract import USERS, User
 
 _PLAIN = "position_based"
@@ -32,7 +33,7 @@ def from_settings(settings: dict[str, Any]) -> Any:
         return msgspec.convert({"kind": kind} | settings, USERS[kind])
     except msgspec.ValidationError as error:
         # A check of ours says whose setting it is; msgspec's own (wrong type, unknown key) does not.
-        name, message = USERS[kind].__name__, str(error)
+        name, message = USERS[kind].__name__, explained(error, USERS[kind], settings)
         raise SettingsError(message if message.startswith(f"{name}: ") else f"{name}: {message}") from None
 
 

@@ -202,6 +202,12 @@ def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):
         assert figure.bounding_box()["width"] <= 390
 
 
+def test_a_chart_that_is_not_drawn_yet_does_not_say_that_there_is_nothing_to_draw(service, visit):
+    page = visit(f"{service.url}/models/shop", java_script_enabled=False)
+    expect(page.locator("#chart-learning .empty")).to_have_count(1)
+    expect(page.locator("#chart-learning .empty")).not_to_be_visible()
+
+
 def test_times_are_in_the_viewers_zone(service, visit):
     page = visit(f"{service.url}/models/shop", timezone_id="Asia/Tokyo")
     one = page.locator("time").first
