@@ -20,11 +20,12 @@ from rankloop.learners.lines import FixedWeights, Oracle
 from rankloop.learners.mdprank import MDPRank
 from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
+from rankloop.learners.posterior import Posterior
 from rankloop.learners.roltr import ROLTR
 from rankloop.plugins import HINT
 from rankloop.settings import explained
 
-for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, MDPRank, FixedWeights, Oracle):
+for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, MDPRank, FixedWeights, Oracle):
     LEARNERS.add(_method)
 
 
@@ -78,6 +79,7 @@ __all__ = [
     "Learner",
     "MDPRank",
     "Oracle",
+    "Posterior",
     "from_settings",
     "require_click_learner",
     "require_compiled",

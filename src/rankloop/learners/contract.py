@@ -74,6 +74,8 @@ class Learner(
     """Whether `learn` can measure the variance of its policy gradient over ranks."""
     needs_own_pages: ClassVar[bool] = False
     """Whether it learns only from pages that it filled itself."""
+    draws_weights: ClassVar[bool] = False
+    """Whether the scores that a page is drawn with are those of weights drawn for it, and not the ranker's own."""
     by_rank: ClassVar[tuple[str, ...]] = ()
     """The model's arrays that hold one value per rank of the page."""
     cost: ClassVar[Cost] = Cost()

@@ -71,6 +71,8 @@ class Ranking:
                 "candidates: features times weights are beyond what single precision can hold; scale the features, "
                 "or roll the model back",
             )
+        # Weights that were drawn for this page are exploration, too: what it cost is counted from the ranker's own.
+        best = view.scores(X) if self.settings.learner.draws_weights else drawn.scores
         impression = Impression(
             query=request.query,
             candidates=request.candidates,
@@ -82,10 +84,11 @@ class Ranking:
             group=int(group),
             version=view.version,
             log_probability=drawn.log_probability,
-            displacement=_displacement(drawn, request, group),
+            displacement=_displacement(drawn._replace(scores=best), request, group),
             greedy=group == Group.LEARNED and view.mode == "frozen",
         )
-        return DrawnPage(impression, _rest(_order(drawn, group), drawn.page) if rest else [])
+        order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
+        return DrawnPage(impression, _rest(order, drawn.page))
 
     def _is_control(self, client: bytes, number: int) -> bool:
         """The same people every time; somebody unknown by the impression's own draw."""
@@ -113,6 +116,7 @@ class Ranking:
             return _Drawn(scores, page, np.zeros((0, 0), np.float32), 0.0)
         drawn = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
         page[ranks] = free[drawn.page]
+        scores[free] = drawn.scores
         return drawn._replace(scores=scores, page=page)
 
     def _draw_free(self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group) -> _Drawn:

@@ -56,7 +56,10 @@ def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
         queries = [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates).tolist())]
         assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
     spread = settings.learner.policy_temperature
-    if spread is None:
+    if settings.learner.draws_weights:
+        weight, kept, moved = 1.0, None, None
+        assumes = f"{settings.learner.name} begins in this order, and explores as far as it is unsure"
+    elif spread is None:
         # A policy that is not a softmax has nothing to solve: any positive weight keeps the incoming order.
         weight, kept, moved = 1.0, None, None
         assumes = f"{settings.learner.name} shows what its comparison of rankers asks for, whatever the weight"

@@ -73,7 +73,13 @@ class Evaluation(msgspec.Struct, frozen=True):
 
 
 def policy_of(settings: ModelSettings) -> Policy:
-    """How a model with these settings draws pages; those that compare rankers are taken at their best order."""
+    """How a model with these settings would draw pages, given its own scores; those that compare rankers or draw their
+    weights are taken at their best order."""
+    return Greedy() if settings.learner.draws_weights else logged_policy(settings)
+
+
+def logged_policy(settings: ModelSettings) -> Policy:
+    """How a model with these settings drew pages, given the scores in the log."""
     spread = settings.learner.policy_temperature
     return Greedy() if spread is None else PlackettLuce(spread)
 
@@ -83,7 +89,7 @@ class Evaluator:
 
     def __init__(self, logged: ModelSettings, candidates: list[Candidate], theta: NDArray[np.float64]) -> None:
         self._logged = logged
-        self._policy = policy_of(logged)
+        self._policy = logged_policy(logged)
         self._candidates = candidates
         self._theta = theta
         self._clicks: list[NDArray[np.float64]] = []

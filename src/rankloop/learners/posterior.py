@@ -1,0 +1,308 @@
+"""Posterior: a belief about the ranker and about how far people look, made sharper by every page with a click.
+
+Weights and the logarithm of the examination curve have one Gaussian posterior. A page's clicks are evidence about both
+(`page_likelihood`); one Newton step takes it in,
+
+    Λ ← Λ + H,   (log θ, w) ← (log θ, w) + Λ⁻¹ g,
+
+and that is all: no learning rate, no propensities that somebody must know, no dependence on the policy that drew the
+page or on the order in which pages are learned from. A page is ranked by weights drawn from the posterior, so it
+explores where it is unsure and stops where it is sure. Λ is kept as a triangular factor (`kernels.triangular`), in
+units of the features' spreads (`prior`), so it stays positive definite and no feature's scale matters.
+"""
+
+import math
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rankloop.errors import SettingsError
+from rankloop.kernels import implements, kernel
+from rankloop.kernels.arithmetic import dot
+from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
+from rankloop.kernels.triangular import MANY, add_rows, covariance, rows_for, solve_lower, solve_upper, whole_lanes
+from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.page_likelihood import add_gradient, contrasts, page_shares, place_documents
+from rankloop.learners.prior import gather_spread, in_units, is_due, renew
+from rankloop.learners.reinforce import show_plackett_luce
+from rankloop.propensities import PowerLaw, Propensities
+from rankloop.propensities.curves import assumed
+from rankloop.rankers.linear import LINEAR, LinearWeights
+from rankloop.settings import Rule, number
+
+FIRST_GUESS = PowerLaw(0.5)
+LEAST_EXAMINATION = 1e-3
+MOST_FEATURES = 2_000
+LEAST_SPREAD = 1e-3
+"""Of the scores that draw a page, in units of their own spread: below it, a draw is as good as sorting."""
+FORGETTINGS = 16
+"""In how many steps a half-life is forgotten."""
+
+
+class Posterior(Learner, frozen=True):
+    """A Gaussian posterior of the ranker's weights and of the examination curve. It needs no settings.
+
+    Attributes:
+        prior_variance: V, how much the scores of a query's candidates vary: a first guess, which the data correct.
+        prior_weight: how many weights the first guess counts for.
+        exploration: κ, a page is ranked by weights drawn from the posterior with κ times its deviation; 0: by the mean.
+        softness: the temperature of the drawn page's Plackett–Luce policy, in units of the draw's own effect.
+        examination: the examination curve to begin with.
+        examination_variance: how little is known of its logarithm.
+        start_pages: given weights count for so many pages.
+        half_life: after so many pages, half of what they taught is forgotten; 0: nothing is.
+        intervals: keep what `belief` needs for intervals that hold even if clicks are not as the model has them.
+
+    >>> Posterior(exploration=0.5)
+    Posterior(exploration=0.5)
+    """
+
+    draws_weights: ClassVar[bool] = True
+    by_rank: ClassVar[tuple[str, ...]] = ("rank",)
+    cost: ClassVar[Cost] = Cost(4, 26)
+
+    prior_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.03
+    exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
+    prior_weight: Annotated[float, number(at_least=0, usable=(0.0, 1e12))] = 4.0
+    softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
+    examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
+    examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
+    start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 10.0
+    half_life: Annotated[float, number(at_least=0)] = 0.0
+    intervals: bool = False
+
+    def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PosteriorModel":
+        """The model before the first impression: the order of given weights, or none."""
+        first = np.log(np.maximum(self.examination.at(page_size), LEAST_EXAMINATION))
+        size = page_size - 1 + features
+        ranker = LINEAR.parameters("zeros", features, seed, weights)
+        return PosteriorModel(
+            ranker=ranker,
+            log_examination=first - first[0],
+            first_examination=first - first[0],
+            rank=np.arange(page_size),
+            factor=np.eye(size, whole_lanes(size)),
+            precision=np.zeros(1),
+            variance=np.array([self.prior_variance]),
+            squares=np.zeros((size, size) if self.intervals else (0, 0)),
+            pages=np.zeros(1, np.int64),
+            spread=np.zeros(features),
+            within=np.zeros(features),
+            start=ranker.weights.copy(),
+            start_spread=np.zeros(1),
+            start_within=np.zeros(1),
+            settings=PosteriorSettings._of(self),
+        )
+
+    def work(self, features: int, page_size: int, candidates: int) -> "PosteriorWork":
+        """Scratch for queries of up to so many candidates."""
+        return PosteriorWork.of(features, page_size, candidates)
+
+    def belief(self, model: "PosteriorModel") -> "Belief":
+        """What a model has come to believe, with standard deviations.
+
+        They are the posterior's own, or, with `intervals`, those of the sandwich: what repeated samples of pages would
+        give, whatever the distribution of clicks.
+        """
+        size, ranks = len(model.factor), len(model.rank) - 1
+        if model.precision[0] == 0.0:
+            raise SettingsError(f"{self.name}: nothing has been learned yet")
+        P = covariance(model.factor)
+        if self.intervals:
+            J = np.triu(model.squares) + np.triu(model.squares, 1).T
+            P = P @ J @ P
+        deviation = np.sqrt(np.diag(P))
+        per_unit = np.divide(1.0, model.spread, out=np.zeros(size - ranks), where=model.spread > 0)
+        return Belief(
+            weights=model.ranker.weights.copy(),
+            weights_deviation=deviation[ranks:] * per_unit,
+            examination=np.exp(model.log_examination),
+            log_examination_deviation=np.r_[0.0, deviation[:ranks]],
+        )
+
+    @property
+    def policy_temperature(self) -> float:
+        """Given the drawn weights, the page is drawn from softmax(s) of the scores that are kept with it."""
+        return 1.0
+
+    def require_affordable(self, features: int, page_size: int) -> None:
+        """One number for each pair of features is kept, and read at every page."""
+        super().require_affordable(features, page_size)
+        if features + page_size > MOST_FEATURES:
+            raise SettingsError(
+                f"{self.name}: {features:,} features and pages of {page_size:,} are too many; it keeps a number for "
+                f"each pair of them, so both together may be {MOST_FEATURES:,}"
+            )
+
+
+PosteriorSettings = compiled_settings(Posterior)
+
+
+class Belief(NamedTuple):
+    """Weights, and examination relative to the first rank, with standard deviations."""
+
+    weights: NDArray[np.float64]
+    weights_deviation: NDArray[np.float64]
+    examination: NDArray[np.float64]
+    log_examination_deviation: NDArray[np.float64]
+
+
+class PosteriorModel(NamedTuple):
+    """The mean (weights, and log θ relative to rank 1), the factor of its precision, and what the prior's units are.
+
+    `rank` says at which rank each row of a page stands; with pinned documents not all rows are the learner's.
+    """
+
+    ranker: LinearWeights
+    log_examination: NDArray[np.float64]
+    first_examination: NDArray[np.float64]
+    rank: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    pages: NDArray[np.int64]
+    spread: NDArray[np.float64]
+    within: NDArray[np.float64]
+    start: NDArray[np.float64]
+    start_spread: NDArray[np.float64]
+    start_within: NDArray[np.float64]
+    settings: Any
+
+
+class PosteriorWork(NamedTuple):
+    """The common scratch; the page's documents as rows; vectors and a matrix of the posterior's size."""
+
+    base: Work
+    rows: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    per_unit: NDArray[np.float64]
+    square: NDArray[np.float64]
+    reflection: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, features: int, page_size: int, candidates: int) -> "PosteriorWork":
+        """Scratch for so many features, ranks and candidates."""
+        size = page_size - 1 + features
+        columns = whole_lanes(size)
+        return cls(
+            base=Work.of(features, page_size, candidates),
+            rows=np.zeros((max(rows_for(page_size - 1), page_size), columns)),
+            shares=np.zeros(page_size),
+            gradient=np.zeros(columns),
+            mean=np.zeros(columns),
+            per_unit=np.zeros(features),
+            square=np.zeros((size, columns)),
+            reflection=np.zeros(MANY + 1),
+        )
+
+
+@implements(show, PosteriorModel)
+@kernel
+def show_posterior(model, work, X, seed, impression, page, notes):
+    """Draw weights from the posterior, and then the page from a narrow softmax of their scores.
+
+    The scores left behind are those of the drawn weights over the temperature, about their mean: given the draw,
+    the page's probability is exactly that of a Plackett–Luce policy with these scores.
+    """
+    n = X.shape[0]
+    scores = work.base.scores[:n]
+    spread = 0.0
+    if model.precision[0] > 0.0 and model.settings.exploration > 0.0:
+        moved = work.base.gradient[:n]
+        draw_direction(model, work, seed, impression)
+        for i in range(n):
+            moved[i] = dot(X[i], work.base.direction)
+            scores[i] += np.float32(moved[i])
+        spread = deviation(moved)
+    temperature = max(model.settings.softness * spread, LEAST_SPREAD * deviation(scores))
+    if temperature == 0.0:
+        temperature = 1.0
+    centre = scores.mean()
+    for i in range(n):
+        scores[i] = np.float32((scores[i] - centre) / temperature)
+    show_plackett_luce(work.base, 1.0, n, seed, impression, page)
+
+
+@kernel
+def draw_direction(model, work, seed, impression):
+    """κ Λ^{−½} ξ of the weights, in float32 and the features' own units, into the base's direction."""
+    direction, drawn = work.base.direction, work.mean
+    ranks = model.log_examination.size - 1
+    fill_normals(stream_key(seed, DIRECTIONS, impression), direction)
+    drawn[:] = 0.0
+    drawn[ranks : ranks + direction.size] = direction
+    solve_upper(model.factor, drawn, ranks)
+    for j in range(direction.size):
+        spread = model.spread[j]
+        direction[j] = np.float32(model.settings.exploration * drawn[ranks + j] / spread) if spread > 0.0 else 0.0
+
+
+@kernel
+def deviation(values):
+    """The standard deviation of a list."""
+    mean = 0.0
+    for i in range(values.size):
+        mean += values[i]
+    mean /= values.size
+    squares = 0.0
+    for i in range(values.size):
+        squares += (values[i] - mean) ** 2
+    return math.sqrt(squares / values.size)
+
+
+@implements(learn, PosteriorModel)
+@kernel
+def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measure):
+    """Let the candidates into the spreads, and the clicks into the posterior."""
+    if X.shape[0] < 2:
+        return np.nan
+    model.pages[0] += 1
+    gather_spread(model, X, work.mean)
+    kept = remembered(model.settings.half_life, model.pages[0])
+    if kept < 1.0 or is_due(model.pages[0]):
+        renew(model, work, kept)
+    clicked = clicks.sum()
+    if clicked > 0.0 and page.size > 1:
+        take_evidence(model, work, X, page, clicks, clicked)
+    return np.nan
+
+
+@kernel
+def remembered(half_life, pages):
+    """What part of the past stays after this page: it is forgotten in sixteen steps a half-life."""
+    if half_life == 0.0:
+        return 1.0
+    stride = max(1, int(half_life / FORGETTINGS))
+    return 0.5 ** (stride / half_life) if pages % stride == 0 else 1.0
+
+
+@kernel
+def take_evidence(model, work, X, page, clicks, clicked):
+    """One Newton step: the page's gradient and information at the present mean."""
+    rows, shares, gradient, mean = work.rows, work.shares[: page.size], work.gradient, work.mean
+    ranks = model.log_examination.size - 1
+    for j in range(model.spread.size):
+        work.per_unit[j] = 1.0 / model.spread[j] if model.spread[j] > 0.0 else 0.0
+    place_documents(X, page, model.rank, ranks, work.per_unit, rows)
+    in_units(model, mean)
+    page_shares(rows, page.size, mean, shares)
+    gradient[:] = 0.0
+    add_gradient(rows, clicks, shares, gradient)
+    for i in range(model.squares.shape[0]):
+        for m in range(i, model.squares.shape[1]):
+            model.squares[i, m] += gradient[i] * gradient[m]
+    contrasts(rows, page.size, clicked, shares, mean)
+    rows[page.size :, :] = 0.0
+    add_rows(model.factor, rows, page.size - 1, work.reflection)
+    solve_lower(model.factor, gradient)
+    solve_upper(model.factor, gradient, 0)
+    for k in range(ranks):
+        model.log_examination[k + 1] += gradient[k]
+    for j in range(model.spread.size):
+        moved = model.ranker.weights[j] + gradient[ranks + j] * work.per_unit[j]
+        model.ranker.weights[j] = moved
+        model.ranker.rounded[j] = np.float32(moved)

@@ -1,0 +1,193 @@
+"""What is believed before the first click, in units that no feature's scale can change.
+
+A feature's unit is its spread: the root of its mean variance within a query, over the pages seen so far. In these
+units every weight has the same prior variance V/F, so that the scores of a query's candidates vary by V in all. Given
+weights (a trained ranker, or the incoming order) are a direction that is believed beforehand: their scores, in units
+of their own spread, have a prior weight of ½ with the precision of so many pages.
+
+    w ~ N(½ u, V/F + u uᵀ/pages),   u = the given weights in these units, scaled to scores of spread 1
+
+Spreads are estimates that settle, so now and then the prior is put in anew (`renew`): what pages have taught is the
+posterior's information less the old prior's, and is kept; half-lives forget a part of it in the same step.
+"""
+
+import math
+
+import numpy as np
+
+from rankloop.kernels import kernel
+from rankloop.kernels.triangular import factorise, solve_lower, solve_upper, square, times_symmetric
+
+GIVEN = 0.5
+"""Prior weight of the given scores: documents that lie one spread apart differ in clicks by e^½."""
+SETTLED = 1024
+"""The prior is renewed when the number of pages doubles, and from here on after each so many."""
+
+
+@kernel
+def gather_spread(model, X, mean):
+    """Let one query's candidates into the running means of variances within queries."""
+    n, features = X.shape
+    within = model.within
+    keep = 1.0 - 1.0 / model.pages[0]
+    share = 1.0 / (model.pages[0] * n)
+    for j in range(features):
+        mean[j] = 0.0
+        within[j] *= keep
+    for i in range(n):
+        for j in range(features):
+            mean[j] += X[i, j]
+    for j in range(features):
+        mean[j] /= n
+    for i in range(n):
+        for j in range(features):
+            apart = X[i, j] - mean[j]
+            within[j] += share * apart * apart
+    if model.start.any():
+        squares = 0.0
+        for i in range(n):
+            apart = 0.0
+            for j in range(features):
+                apart += model.start[j] * (X[i, j] - mean[j])
+            squares += apart * apart
+        model.start_within[0] = keep * model.start_within[0] + share * squares
+
+
+@kernel
+def is_due(pages):
+    """Whether the prior is renewed after so many pages: 1, 2, 3, 4, 6, 8, 12 … 1024, 2048, 3072 …"""
+    if pages >= SETTLED:
+        return pages % SETTLED == 0
+    while pages % 2 == 0:
+        pages //= 2
+    return pages == 1 or pages == 3
+
+
+@kernel
+def in_units(model, mean):
+    """The posterior's mean in the features' units: log θ of all ranks but the first, then the weights."""
+    ranks = model.log_examination.size - 1
+    for k in range(ranks):
+        mean[k] = model.log_examination[k + 1]
+    for j in range(model.spread.size):
+        mean[ranks + j] = model.ranker.weights[j] * model.spread[j]
+
+
+@kernel
+def renew(model, work, kept):
+    """Put the prior in anew, in units of the spreads as they are known now; of what pages taught, `kept` stays."""
+    M, eta, mean = work.square, work.gradient, work.mean
+    if model.precision[0] > 0.0:
+        _weigh_prior(model, eta, mean)
+        square(model.factor, M)
+        in_units(model, mean)
+        times_symmetric(M, mean, eta)
+        _add_prior(-1.0, model, M, eta, mean)
+    else:
+        M[:, :] = 0.0
+        eta[:] = 0.0
+    _change_units(model, M, eta, mean, kept)
+    _add_prior(1.0, model, M, eta, mean)
+    factorise(M, model.factor)
+    solve_lower(model.factor, eta)
+    solve_upper(model.factor, eta, 0)
+    ranks = model.log_examination.size - 1
+    model.log_examination[1:] = eta[:ranks]
+    for j in range(model.spread.size):
+        if model.spread[j] > 0.0:
+            model.ranker.weights[j] = eta[ranks + j] / model.spread[j]
+        elif model.start_spread[0] > 0.0:
+            model.ranker.weights[j] = GIVEN * model.start[j] / model.start_spread[0]
+        model.ranker.rounded[j] = np.float32(model.ranker.weights[j])
+
+
+@kernel
+def _weigh_prior(model, column, mean):
+    """V by the evidence: the prior variance under which the weights, as known so far, are most plausible.
+
+    With a = V/F, the data determine γ = F − tr(P)/a of the F weights, and a = |m|²/γ (MacKay, 1992); the first guess
+    counts as `prior_weight` weights beside them. The direction of given weights has a prior of its own, and is left
+    out.
+    """
+    ranks = model.log_examination.size - 1
+    precision = model.precision[0]
+    trace, varying = 0.0, 0
+    for j in range(model.spread.size):
+        if model.spread[j] > 0.0:
+            column[:] = 0.0
+            column[ranks + j] = 1.0
+            solve_upper(model.factor, column, ranks)
+            for m in range(ranks, ranks + j + 1):
+                trace += column[m] * column[m]
+            varying += 1
+    in_units(model, mean)
+    squares, along, length = 0.0, 0.0, 0.0
+    column[:] = 0.0
+    for j in range(model.spread.size):
+        own = mean[ranks + j]
+        given = model.start[j] * model.spread[j]
+        column[ranks + j] = given
+        squares += own * own
+        along += own * given
+        length += given * given
+    free = varying
+    if length > 0.0:
+        solve_lower(model.factor, column)
+        for i in range(column.size):
+            trace -= column[i] * column[i] / length
+        squares -= along * along / length
+        free -= 1
+    determined = max(free - precision * trace, 0.0)
+    guess, first = model.settings.prior_weight, model.settings.prior_variance / max(varying, 1)
+    model.variance[0] = max(varying, 1) * (guess * first + max(squares, 0.0)) / (guess + determined)
+
+
+@kernel
+def _change_units(model, M, eta, ratio, kept):
+    """From the old units to the spreads as they are known now: information about x/s is s′²/s² that about x/s′."""
+    size = model.factor.shape[0]
+    ranks = model.log_examination.size - 1
+    varying = 0
+    for k in range(ranks):
+        ratio[k] = 1.0
+    for j in range(model.spread.size):
+        now = math.sqrt(model.within[j])
+        ratio[ranks + j] = model.spread[j] / now if now > 0.0 else 0.0
+        model.spread[j] = now
+        varying += now > 0.0
+    model.start_spread[0] = math.sqrt(model.start_within[0])
+    model.precision[0] = max(varying, 1) / model.variance[0]
+    for i in range(size):
+        eta[i] *= kept * ratio[i]
+        for m in range(i, size):
+            M[i, m] *= kept * ratio[i] * ratio[m]
+    for i in range(model.squares.shape[0]):
+        for m in range(i, size):
+            model.squares[i, m] *= kept * ratio[i] * ratio[m]
+
+
+@kernel
+def _add_prior(sign, model, M, eta, own):
+    """Λ₀ and Λ₀ m₀ in the model's present units, added to M's upper triangle and to η, or taken away."""
+    settings = model.settings
+    ranks = model.log_examination.size - 1
+    features = model.spread.size
+    precision = model.precision[0]
+    for k in range(ranks):
+        M[k, k] += sign / settings.examination_variance
+        eta[k] += sign / settings.examination_variance * model.first_examination[k + 1]
+    for j in range(features):
+        M[ranks + j, ranks + j] += sign * precision
+    if model.start_spread[0] == 0.0:
+        return
+    squares = 0.0
+    for j in range(features):
+        own[j] = model.start[j] * model.spread[j] / model.start_spread[0]
+        squares += own[j] * own[j]
+    # The inverse of V/F + u uᵀ/pages, by Sherman and Morrison.
+    ratio = precision / settings.start_pages
+    shrink = ratio / (1.0 + ratio * squares)
+    for i in range(features):
+        eta[ranks + i] += sign * GIVEN * precision * (1.0 - shrink * squares) * own[i]
+        for m in range(i, features):
+            M[ranks + i, ranks + m] -= sign * precision * shrink * own[i] * own[m]

@@ -1,0 +1,383 @@
+"""The posterior against a dense one, against quadrature, and against people who click as its likelihood says."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from rankloop.errors import SettingsError
+from rankloop.kernels.triangular import covariance
+from rankloop.learners import Posterior
+from rankloop.learners.prior import GIVEN, is_due
+from rankloop.loop import Pending, Record, run_impressions
+from rankloop.metrics import discounts
+from rankloop.offpolicy.positions import position_probabilities
+from rankloop.online import OnlineRanker, Page
+from rankloop.users import noisy
+
+from ..proofs import literal, small
+from ..proofs.chisquare import agrees
+
+FEATURES, PAGE = 3, 4
+TRUE = np.array([0.5, -0.3, 0.0])
+EXAMINED = np.array([1.0, 0.7, 0.45, 0.3])
+FIXED = {"prior_variance": 3.0, "prior_weight": 1e12}
+"""A wide prior that stays as it is, where an estimate is compared with the truth."""
+
+
+def ranker_of(learner=None, **more) -> OnlineRanker:
+    given = {"features": FEATURES, "seed": 3, "page_size": PAGE}
+    return OnlineRanker(learner or Posterior(), **(given | more))
+
+
+def page_of(ranker, X, documents, ranks=None) -> Page:
+    """A page that somebody else drew."""
+    return Page(
+        np.array(documents), 0, X, np.zeros(len(X), np.float32), np.zeros((len(documents), 0), np.float32), ranks
+    )
+
+
+def some_pages(count: int, seed: int, candidates: int = 6, shown: int = PAGE):
+    """Random pages, clicked by people for whom E[c_k] = θ_k e^{w·x − ¾}: what the likelihood assumes."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        X = rng.normal(size=(candidates, FEATURES)).clip(-1, 1).astype(np.float32)
+        documents = rng.permutation(candidates)[:shown]
+        probability = EXAMINED[:shown] * np.exp(X[documents] @ TRUE - 0.8)
+        yield X, documents, (rng.random(shown) < probability).astype(float)
+
+
+def learned(learner, pages, **more) -> OnlineRanker:
+    ranker = ranker_of(learner, **more)
+    for X, documents, clicks in pages:
+        ranker.learn(page_of(ranker, X, documents), clicks)
+    return ranker
+
+
+class Dense:
+    """The same posterior with a full matrix, its inverse, and every formula as it is written down."""
+
+    def __init__(self, learner, weights=None):
+        self.learner, self.weights = learner, weights
+        self.seen, self.mean = [], np.r_[np.log(learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
+        self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
+        self.V = learner.prior_variance
+
+    def prior(self):
+        """Mean and precision now, in the features' own units."""
+        within = np.mean([X.astype(float).var(axis=0) for X in self.seen], axis=0)
+        variance = np.r_[[self.learner.examination_variance] * (PAGE - 1), self.V / FEATURES / within]
+        mean = np.r_[np.log(self.learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
+        covariance = np.diag(variance)
+        if self.weights is not None:
+            spread = np.sqrt(np.mean([(X.astype(float) @ self.weights).var() for X in self.seen]))
+            u = np.r_[np.zeros(PAGE - 1), self.weights / spread]
+            mean, covariance = mean + GIVEN * u, covariance + np.outer(u, u) / self.learner.start_pages
+        return mean, np.linalg.inv(covariance), np.sqrt(within)
+
+    def weigh(self):
+        """MacKay's update, with weights in units of the spreads that the last renewal knew."""
+        P = np.linalg.inv(self.information)[PAGE - 1 :, PAGE - 1 :] * np.outer(self.spread, self.spread)
+        m = self.mean[PAGE - 1 :] * self.spread
+        free, trace = FEATURES, np.trace(P)
+        if self.weights is not None:
+            u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
+            free, trace, m = free - 1, trace - u @ P @ u, m - u * (m @ u)
+        determined = max(free - trace * FEATURES / self.V, 0.0)
+        weight = self.learner.prior_weight
+        self.V = FEATURES * (weight * self.learner.prior_variance / FEATURES + m @ m) / (weight + determined)
+
+    def learn(self, X, documents, clicks):
+        self.seen.append(X)
+        if is_due(len(self.seen)):
+            if len(self.seen) > 1:
+                self.weigh()
+            self.prior_mean, self.precision, self.spread = self.prior()
+            self.information = self.precision + self.taught
+            self.mean = np.linalg.solve(self.information, self.precision @ self.prior_mean + self.toward)
+        if clicks.sum() == 0:
+            return
+        z = np.c_[np.eye(PAGE)[: len(documents), 1:], X[documents].astype(float)]
+        shares = np.exp(z @ self.mean) / np.exp(z @ self.mean).sum()
+        g = (clicks - clicks.sum() * shares) @ z
+        H = clicks.sum() * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
+        self.taught += H
+        self.toward += H @ self.mean + g
+        self.information = self.information + H
+        self.mean = self.mean + np.linalg.solve(self.information, g)
+
+
+@pytest.mark.parametrize("weights", [None, [0.4, -0.1, 0.05]], ids=["zeros", "given"])
+def test_it_is_the_dense_posterior_page_for_page(weights):
+    learner = Posterior(prior_weight=2.0)
+    ranker = ranker_of(learner, weights=weights)
+    dense = Dense(learner, None if weights is None else np.array(weights))
+    for X, documents, clicks in some_pages(70, seed=1):
+        ranker.learn(page_of(ranker, X, documents), clicks)
+        dense.learn(X, documents, clicks)
+        np.testing.assert_allclose(ranker.weights, dense.mean[PAGE - 1 :], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(ranker.model.log_examination[1:], dense.mean[: PAGE - 1], rtol=1e-7, atol=1e-9)
+    belief = learner.belief(ranker.model)
+    wanted = np.sqrt(np.diag(np.linalg.inv(dense.information)))
+    np.testing.assert_allclose(belief.weights_deviation, wanted[PAGE - 1 :], rtol=1e-7)
+    np.testing.assert_allclose(belief.log_examination_deviation[1:], wanted[: PAGE - 1], rtol=1e-7)
+
+
+def test_on_a_tiny_case_it_is_the_posterior_that_quadrature_finds():
+    """One feature, two ranks: mean and deviations of the exact posterior, prior times likelihood on a fine grid."""
+    learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25)
+    ranker = OnlineRanker(learner, features=1, seed=1, page_size=2)
+    rng = np.random.default_rng(4)
+    t, w = np.meshgrid(np.linspace(-2.5, 1.5, 401), np.linspace(-2, 3, 401), indexing="ij")
+    log_posterior = np.zeros_like(t)
+    features = []
+    for _ in range(150):
+        X = rng.normal(size=(2, 1)).astype(np.float32)
+        features.append(X.astype(float).var())
+        clicks = (rng.random(2) < np.array([0.5, 0.3]) * np.exp(0.6 * X[:, 0].clip(-1, 1))).astype(float)
+        ranker.learn(page_of(ranker, X, [0, 1]), clicks)
+        below = t + w * (float(X[1, 0]) - float(X[0, 0]))
+        log_posterior += clicks[1] * below - clicks.sum() * np.logaddexp(0.0, below)
+    # The prior's unit is the spread as it was known when the prior was last put in, at page 128.
+    log_posterior -= (t + 0.5 * math.log(2)) ** 2 / (2 * 0.25) + w**2 / (2 * 1.0 / np.mean(features[:128]))
+    mass = np.exp(log_posterior - log_posterior.max())
+    mass /= mass.sum()
+    belief = learner.belief(ranker.model)
+    for grid, mean, deviation in (
+        (t, ranker.model.log_examination[1], belief.log_examination_deviation[1]),
+        (w, ranker.weights[0], belief.weights_deviation[0]),
+    ):
+        exact = (mass * grid).sum()
+        exact_deviation = math.sqrt((mass * (grid - exact) ** 2).sum())
+        assert abs(mean - exact) < 0.1 * exact_deviation
+        assert deviation == pytest.approx(exact_deviation, rel=0.05)
+
+
+def test_the_order_of_pages_hardly_matters():
+    """Five orders of the same 400 pages: scores differ by less than a tenth of what is unknown about them."""
+    pages = list(some_pages(400, seed=2))
+    orders = [np.random.default_rng(seed).permutation(400) for seed in range(5)]
+    learner = Posterior()
+    rankers = [learned(learner, [pages[place] for place in order]) for order in orders]
+    deviation = learner.belief(rankers[0].model).weights_deviation
+    for ranker in rankers[1:]:
+        assert np.abs((ranker.weights - rankers[0].weights) / deviation).max() < 0.1
+
+
+def test_weights_and_examination_are_consistent_for_people_as_the_likelihood_has_them():
+    """20,000 pages: within four standard errors of the truth (false alarm: 6 quantities, 1 in 2,600)."""
+    learner = Posterior(**FIXED, examination_variance=100.0, intervals=True)
+    ranker = learned(learner, some_pages(20_000, seed=3))
+    belief = learner.belief(ranker.model)
+    assert (np.abs(ranker.weights - TRUE) < 4 * belief.weights_deviation).all()
+    off = np.abs(np.log(belief.examination / EXAMINED))[1:]
+    assert (off < 4 * belief.log_examination_deviation[1:]).all()
+    assert belief.weights_deviation.max() < 0.02
+
+
+def test_intervals_of_the_sandwich_cover_the_truth_as_often_as_they_say():
+    """150 samples of 300 pages, 6 quantities. 95 % intervals: a rate outside 92 … 98 % is a false alarm in 1 of 1,000,
+    were the 900 independent."""
+    learner = Posterior(**FIXED, examination_variance=100.0, intervals=True)
+    covered = []
+    for sample in range(150):
+        ranker = learned(learner, some_pages(300, seed=100 + sample))
+        belief = learner.belief(ranker.model)
+        off = np.r_[ranker.weights - TRUE, np.log(belief.examination / EXAMINED)[1:]]
+        width = np.r_[belief.weights_deviation, belief.log_examination_deviation[1:]]
+        covered.append(np.abs(off) < 1.96 * width)
+    assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_the_scale_of_a_feature_does_not_matter():
+    """Powers of two change no bit of any page; other factors change what rounding decides."""
+    data = small.collection()
+
+    def shown(scale):
+        pages = []
+        split = data.train
+        scaled = type(split).of(split.features * scale.astype(np.float32), split.grades, np.repeat(
+            np.arange(split.queries), np.diff(split.offsets)
+        ))  # fmt: skip
+        other = type(data)(name="scaled", train=scaled, test=scaled)
+        small.drive(Posterior(), noisy(), other, 400, seed=5, seen=lambda i, page, *_: pages.append(list(page)))
+        return pages
+
+    plain = shown(np.ones(5))
+    assert shown(2.0 ** np.array([-20, 0, 30, 3, -7])) == plain
+    other = shown(np.array([1e-6, 3.0, 1e9, 0.1, 7e-3]))
+    assert np.mean([one == two for one, two in zip(plain, other, strict=True)]) > 0.95
+
+
+def test_a_constant_added_to_all_candidates_of_a_query_does_not_matter():
+    pages = list(some_pages(60, seed=6))
+    plain = learned(Posterior(), pages)
+    moved = learned(Posterior(), [(X + np.float32(16.0 * n), d, c) for n, (X, d, c) in enumerate(pages)])
+    np.testing.assert_allclose(moved.weights, plain.weights, rtol=0.01, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_after_a_million_pages_the_information_is_symmetric_positive_definite_and_no_worse_conditioned():
+    learner, data = Posterior(), small.collection()
+    model, work = learner.model(data.features, PAGE, 1), learner.work(data.features, PAGE, data.train.longest)
+    user = noisy().graded(5).compiled(PAGE, data.train)
+    eigenvalues = []
+    for million in range(2):
+        last = 1_000_000 if million else 10_000
+        first = 10_000 if million else 0
+        record = Record(np.zeros(last - first), np.zeros(last - first, np.int64), np.zeros(0))
+        run_impressions(
+            model, work, user, data.train.arrays, Pending.of(0, PAGE, 0, 0), np.uint64(1), first, last,
+            False, False, discounts(10), record,
+        )  # fmt: skip
+        eigenvalues.append(np.linalg.eigvalsh(np.linalg.inv(covariance(model.factor))))
+    early, late = eigenvalues
+    assert (np.diag(model.factor) > 0).all()
+    assert np.isfinite(model.ranker.weights).all()
+    assert late.min() > early.min() > 0
+    assert late.max() / late.min() < 10 * early.max() / early.min()
+
+
+# Pages
+
+
+def test_given_the_draw_a_page_s_probability_is_exact():
+    """By enumeration: the logged scores give every page a probability, they sum to one, and rank marginals agree."""
+    ranker = learned(Posterior(), some_pages(30, seed=7))
+    X = np.random.default_rng(8).normal(size=(5, FEATURES)).astype(np.float32)
+    for _ in range(5):
+        page = ranker.rank(X)
+        told = ranker.learner.page_log_probability(ranker._work, page.scores, page.documents)
+        exact = {p: float(literal.page_probability(page.scores, p)) for p in literal.all_pages(5, PAGE)}
+        assert math.fsum(exact.values()) == pytest.approx(1.0, rel=1e-12)
+        assert told == pytest.approx(math.log(exact[tuple(page)]), rel=1e-9, abs=1e-12)
+        marginal = np.zeros((5, PAGE))
+        for documents, probability in exact.items():
+            marginal[list(documents), range(PAGE)] += probability
+        np.testing.assert_allclose(position_probabilities(page.scores.astype(float), PAGE), marginal, atol=1e-9)
+
+
+def test_pages_are_shown_as_often_as_their_probability_given_the_draw_says_on_average():
+    """Over 3,000 draws: how often a page was shown, against the mean of its probability given each draw."""
+    ranker = learned(Posterior(softness=1.0), some_pages(10, seed=9))
+    X = np.random.default_rng(10).normal(size=(4, FEATURES)).astype(np.float32)
+    shown: Counter = Counter()
+    expected: Counter = Counter()
+    for _ in range(3000):
+        page = ranker.rank(X)
+        shown[tuple(page)[:2]] += 1
+        z = np.exp(page.scores.astype(float) - page.scores.max())
+        for a, b in literal.all_pages(4, 2):
+            expected[a, b] += z[a] / z.sum() * z[b] / (z.sum() - z[a]) / 3000
+    assert agrees(shown, expected)
+
+
+def test_weighing_by_the_probability_given_the_draw_is_unbiased_for_another_policy():
+    """Σ over pages of π(page | draw) · (π'(page)/π(page | draw)) · value is π''s value for every draw: enumeration."""
+    ranker = learned(Posterior(softness=1.0), some_pages(10, seed=9))
+    X = np.random.default_rng(10).normal(size=(4, FEATURES)).astype(np.float32)
+    other = np.array([0.3, -0.2, 0.1, 0.5])
+    value = {page: math.sin(3 * page[0] + page[1]) for page in literal.all_pages(4, 2)}
+    truth = sum(float(literal.page_probability(other, page)) * value[page] for page in value)
+    for _ in range(3):
+        scores = ranker.rank(X).scores
+        estimate = 0.0
+        for page, worth in value.items():
+            own = float(literal.page_probability(scores, page))
+            estimate += own * (float(literal.page_probability(other, page)) / own) * worth
+        assert estimate == pytest.approx(truth, rel=1e-9)
+
+
+def test_without_exploration_it_shows_the_order_of_its_mean():
+    ranker = learned(Posterior(exploration=0.0), some_pages(50, seed=11))
+    X = np.random.default_rng(12).normal(size=(6, FEATURES)).astype(np.float32)
+    best = np.argsort(-X @ ranker.weights)[:PAGE].tolist()
+    assert [list(ranker.rank(X)) for _ in range(20)] == [best] * 20
+
+
+def test_with_given_weights_the_first_pages_are_in_their_order():
+    start = [1e5, 0.0, 2e4]
+    ranker = ranker_of(weights=start)
+    rng = np.random.default_rng(13)
+    X = [rng.normal(size=(6, FEATURES)).astype(np.float32) for _ in range(20)]
+    assert [list(ranker.rank(x)) for x in X] == [np.argsort(-x @ np.array(start))[:PAGE].tolist() for x in X]
+    for x in X[:10]:
+        ranker.learn(page_of(ranker, x, [0, 1, 2, 3]), [0.0, 0.0, 0.0, 0.0])
+    kept = [list(ranker.rank(x))[0] == np.argmax(x @ np.array(start)) for x in X]
+    assert np.mean(kept) > 0.8
+
+
+def test_before_anything_is_known_every_page_is_as_likely():
+    ranker = ranker_of()
+    X = np.random.default_rng(14).normal(size=(4, FEATURES)).astype(np.float32)
+    shown = Counter(list(ranker.rank(X))[0] for _ in range(1000))
+    assert agrees(shown, dict.fromkeys(range(4), 0.25))
+
+
+def test_it_explores_less_as_it_learns():
+    X = np.random.default_rng(15).normal(size=(6, FEATURES)).astype(np.float32)
+
+    def moved(pages):
+        ranker = learned(Posterior(), some_pages(pages, seed=16))
+        return len({tuple(ranker.rank(X)) for _ in range(200)})
+
+    assert moved(3000) < moved(10)
+
+
+# Learning
+
+
+def test_a_page_without_clicks_teaches_nothing_but_what_features_look_like():
+    ranker = learned(Posterior(), some_pages(5, seed=17))
+    before = ranker.weights
+    X = np.random.default_rng(18).normal(size=(6, FEATURES)).astype(np.float32)
+    factor = ranker.model.factor.copy()
+    for clicks, documents in (([0.0] * 4, [0, 1, 2, 3]), ([1.0], [2])):
+        assert not is_due(ranker.model.pages[0] + 1) or documents == [2]
+        ranker.model.pages[0] = 8
+        ranker.learn(page_of(ranker, X, documents), clicks)
+        assert ranker.weights.tolist() == before.tolist()
+        assert ranker.model.factor.tobytes() == factor.tobytes()
+
+
+def test_documents_between_pinned_ones_are_learned_from_with_their_own_ranks():
+    pages = list(some_pages(40, seed=19, shown=2))
+    ranker, other = ranker_of(), ranker_of()
+    for X, documents, clicks in pages:
+        ranker.learn(page_of(ranker, X, documents, np.array([1, 3])), clicks)
+        other.learn(page_of(other, X, documents), clicks)
+    untouched = np.log(Posterior().examination.at(PAGE))
+    assert ranker.model.log_examination[2] == pytest.approx(untouched[2], abs=1e-9)
+    assert other.model.log_examination[2] == pytest.approx(untouched[2], abs=1e-9)
+    assert abs(ranker.model.log_examination[3] - untouched[3]) > 1e-3
+    assert other.model.log_examination[3] == pytest.approx(untouched[3], abs=1e-9)
+    assert ranker.model.rank.tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_old_is_forgotten_by_half_lives():
+    """After a change of taste, 600 pages with a half-life of 200 have all but replaced the 2,000 before them."""
+
+    def pages(sign, count, seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(count):
+            X = rng.normal(size=(6, FEATURES)).clip(-1, 1).astype(np.float32)
+            documents = rng.permutation(6)[:PAGE]
+            yield X, documents, (rng.random(PAGE) < EXAMINED * np.exp(sign * X[documents, 0] - 1)).astype(float)
+
+    weights = []
+    for half_life in (0.0, 200.0):
+        ranker = learned(Posterior(half_life=half_life), [*pages(1.0, 2000, 20), *pages(-1.0, 600, 21)])
+        weights.append(ranker.weights[0])
+    assert weights[0] > 0.2
+    assert weights[1] < -0.5
+
+
+def test_what_it_cannot_afford_is_refused():
+    Posterior().require_affordable(700, 10)
+    with pytest.raises(SettingsError, match=r"10,000 features and pages of 10 are too many.*may be 2,000"):
+        Posterior().require_affordable(10_000, 10)
+    with pytest.raises(SettingsError, match="nothing has been learned yet"):
+        Posterior().belief(ranker_of().model)
+    with pytest.raises(SettingsError, match="Posterior: exploration must be a number, at least 0; got -1"):
+        Posterior(exploration=-1)
