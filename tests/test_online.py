@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank, Posterior
 from rankloop.online import OnlineRanker
 from rankloop.propensities import PowerLaw
 from rankloop.simulation import simulate
@@ -33,6 +33,8 @@ LEARNERS = [
     MDPRank(),
     MDPRank(variant="authors"),
     FixedWeights(weights=(1.0, 0.0, 0.0, 0.5, 0.0)),
+    Posterior(),
+    Posterior(half_life=40.0, intervals=True),
 ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
 from rankloop.live.fold import FATES, Fold, summary_of
@@ -28,6 +28,7 @@ LEARNERS = [
     PMGD(candidates=3),
     COLTR(candidates=4, decay=0.9),
     FixedWeights(),
+    Posterior(),
 ]
 
 
