@@ -204,7 +204,7 @@ def _places(runs: Sequence[Run]) -> list[Place]:
 
 
 def _user_name(settings: Mapping[str, Any]) -> str:
-    return str(settings.get("name") or settings.get("kind") or "user")
+    return str(settings.get("name") or settings.get("user") or settings.get("kind") or "user")
 
 
 def _distinct(named: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:

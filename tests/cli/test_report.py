@@ -1,5 +1,7 @@
 """`rankloop report`: written anew from what a results folder holds, or shown as pages."""
 
+import re
+
 import pytest
 
 from rankloop.web import studies
@@ -28,3 +30,33 @@ def test_before_it_serves_it_says_what_and_where(rankloop, folder, monkeypatch, 
     assert (code, out) == (0, "")
     assert words in said
     assert "on http://127.0.0.1:8123/" in " ".join(said.split())
+
+
+def test_figures_for_print_have_the_size_and_the_kinds_that_were_asked_for(rankloop, folder):
+    words = ("--figures", "pdf", "--figures", "svg", "--width", "8.4cm", "--height", "2in")
+    code, out, _ = rankloop("report", folder / "mine", *words)
+    assert code == 0
+    assert {path.name for path in (folder / "mine" / "paper").iterdir()} == {
+        "g-curves.pdf",
+        "g-curves.svg",
+        "figures.tex",
+    }
+    assert out.splitlines()[-1] == str(folder / "mine" / "report.html")
+    drawn = (folder / "mine" / "paper" / "g-curves.svg").read_text()
+    width, height = re.search(r'width="([\d.]+)pt" height="([\d.]+)pt"', drawn).groups()
+    assert (float(width), float(height)) == pytest.approx((8.4 / 2.54 * 72, 144), abs=0.01)
+    assert r"\includegraphics{g-curves}" in (folder / "mine" / "paper" / "figures.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--figures", "gif"), "report: figures must be one of 'pdf', 'svg', 'png'; got 'gif'"),
+        (("--width", "wide"), "width must be a length from 0.5 to 50 inches"),
+        (("--figures", "pdf", "--height", "0"), "height must be a length"),
+    ],
+)
+def test_figures_that_cannot_be_made_are_a_sentence(rankloop, folder, words, said):
+    code, _, told = rankloop("report", folder / "mine", *words)
+    assert code == 2
+    assert said in " ".join(told.split())

@@ -1,9 +1,18 @@
 """`rankloop results`: what a results folder holds, as tables and as JSON."""
 
 import json
+import shutil
 
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from rankloop.engines.threads import LocalThreads
+from rankloop.studies.runner import claimed, make_plan, run_plan
+from rankloop.studies.specification import Study, cells
+
+from ..studies.small_studies import SMALL
 from .kept import results_folder
 
 
@@ -65,3 +74,47 @@ def test_one_fold_says_nothing_about_similar_collections(rankloop, folder):
     code, out, _ = rankloop("results", folder, "--generalise-to", "similar-collections")
     assert code == 0
     assert "for similar collections (not known from one fold)" in out
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A small study that was run."""
+    folder = tmp_path_factory.mktemp("finished")
+    study = msgspec.toml.decode(SMALL, type=Study)
+    plan = make_plan(study, cells(study), folder)
+    with claimed(plan) as plan, LocalThreads(2) as threads:
+        run_plan(plan, threads, lambda _: None)
+    return folder
+
+
+def test_records_are_verified_by_computing_some_again(rankloop, finished):
+    code, out, said = rankloop("results", "verify", finished, "--sample", "2")
+    assert code == 0
+    assert out.count("same bits: ") == 2
+    assert "2 of 2 runs are the same, bit for bit; the folder holds 16." in out
+    assert "computing again: 2 of 2 done" in said
+
+
+def test_a_record_that_was_changed_is_exit_code_1(rankloop, finished, tmp_path):
+    for name in ("study.toml", "results.parquet"):
+        shutil.copy(finished / name, tmp_path / name)
+    table = pq.read_table(tmp_path / "results.parquet")
+    rows = [row | {"online_ndcg": row["online_ndcg"] + 1e-9} for row in table.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), tmp_path / "results.parquet")
+    code, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1")
+    assert code == 1
+    assert "DIFFERS: " in out
+    assert "off by 1e-09" in out
+    code, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1", "--json")
+    assert (code, json.loads(out)[0]["same"]) == (1, False)
+
+
+@pytest.mark.parametrize("words", [("--sample", "0"), ("--workers", "0")])
+def test_what_cannot_be_verified_is_a_sentence(rankloop, finished, words):
+    code, _, said = rankloop("results", "verify", finished, *words)
+    assert code == 2
+    assert "must be a whole number, at least 1" in said
+
+
+def test_show_may_be_named_or_left_out(rankloop, folder):
+    assert rankloop("results", folder, "--json") == rankloop("results", "show", "--json", folder)

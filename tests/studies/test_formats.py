@@ -1,9 +1,17 @@
 """A table says the same in every format, whatever its names hold."""
 
 import re
+import shutil
+import subprocess
+from csv import DictReader
+from io import StringIO
 
-from rankloop.studies import formats, page
+from tests.skipping import skip_here
+
+from rankloop.pictures import Size
+from rankloop.studies import formats, page, report
 from rankloop.studies.blocks import Tabulated
+from rankloop.studies.tables import Column, Entry, Table
 
 from .tabulated import cell_of, grid_table, level, online_table, study
 
@@ -31,3 +39,29 @@ def test_hostile_names_are_escaped(made_up, tmp_path):
     assert r"\<script\>" in formats.markdown(table)
     bars = {len(re.findall(r"(?<!\\)\|", line)) for line in formats.markdown(table).splitlines() if line[:1] == "|"}
     assert bars == {7}
+
+
+def test_a_table_has_every_name_in_every_row_and_its_marks():
+    rows = ((Entry("noisy"), Entry("0.5", best=True, mark="▲")), (Entry("noisy"), Entry("a,b")))
+    table = Table("t", "T", (Column("User", "name"), Column("nDCG")), rows, groups=1)
+    assert list(DictReader(StringIO(formats.csv(table)))) == [
+        {"User": "noisy", "nDCG": "0.5 ▲"},
+        {"User": "noisy", "nDCG": "a,b"},
+    ]
+
+
+def test_latex_compiles_whatever_names_hold(made_up, tmp_path):
+    compiler = shutil.which("pdflatex") or skip_here("no LaTeX compiler: pdflatex is not installed")
+    results = made_up(study({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"}))
+    report.write(results, tmp_path)
+    report.write_for_print(results, tmp_path, ["pdf"], Size(3.3))
+    document = (
+        r"\documentclass{article}\usepackage{booktabs,amssymb,graphicx}\begin{document}"
+        r"\input{tables}\input{figures}\end{document}"
+    )
+    (tmp_path / "all.tex").write_text(document)
+    done = subprocess.run(
+        [compiler, "-interaction=nonstopmode", "-halt-on-error", "all.tex"], cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
+    assert (tmp_path / "all.pdf").stat().st_size > 10_000

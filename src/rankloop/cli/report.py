@@ -1,12 +1,15 @@
 """`rankloop report`: write a report anew, or show reports as pages."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankloop.cli.app import Against, Generalise, app
 from rankloop.cli.terminal import err, open_browser
+
+if TYPE_CHECKING:
+    from rankloop.studies.records import Results
 
 
 @app.command()
@@ -14,6 +17,16 @@ def report(
     folder: Annotated[
         Path, typer.Argument(help="A results folder, such as results/quick; with --serve also one that holds several.")
     ],
+    figures: Annotated[
+        list[str] | None,
+        typer.Option(help="pdf, svg or png: the figures for print, too, in FOLDER/paper; may be repeated."),
+    ] = None,
+    width: Annotated[
+        str | None, typer.Option(help="Of a figure in print: 3.3in, 8.4cm, 84mm or 240pt; 7in unless told otherwise.")
+    ] = None,
+    height: Annotated[
+        str | None, typer.Option(help="Likewise; as high as it needs to be unless told otherwise.")
+    ] = None,
     serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
     host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
@@ -23,6 +36,7 @@ def report(
 ) -> None:
     """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.
 
+    [bold]rankloop report results/quick --figures pdf --width 8.4cm[/bold] draws the figures for a column of a paper.
     [bold]rankloop report results --serve[/bold] shows every study below results, also one that is still running.
     """
     from rankloop.cli.results import read_as
@@ -31,8 +45,22 @@ def report(
 
     if serve:
         _serve(folder, host, port, browser)
-    else:
-        typer.echo(str(write(read_as(read_results(folder), against, generalise_to), folder)))
+        return
+    results = read_as(read_results(folder), against, generalise_to)
+    if figures or width or height:
+        _for_print(results, folder, figures or ["pdf"], width or "7in", height)
+    typer.echo(str(write(results, folder)))
+
+
+def _for_print(results: "Results", folder: Path, kinds: list[str], width: str, height: str | None) -> None:
+    from rankloop.pictures import FORMATS, Size
+    from rankloop.settings import require_choice
+    from rankloop.studies.report import write_for_print
+
+    for kind in kinds:
+        require_choice("report", "figures", kind, FORMATS)
+    for path in write_for_print(results, folder / "paper", list(dict.fromkeys(kinds)), Size.of(width, height)):
+        typer.echo(str(path))
 
 
 def _serve(folder: Path, host: str, port: int, browser: bool) -> None:

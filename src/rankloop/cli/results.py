@@ -1,30 +1,47 @@
-"""`rankloop results`: the tables of a results folder."""
+"""`rankloop results`: the tables of a results folder, and whether its records can be computed again."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from rankloop.cli.app import Against, Generalise, Json, app
-from rankloop.cli.terminal import out, print_json, print_table, table
-from rankloop.display import mean_text, p_value, signed
+from rankloop.cli.terminal import out, print_json, print_table, progress_in_steps, table
+from rankloop.display import counted, mean_text, p_value, signed
 
 if TYPE_CHECKING:
     from rankloop.studies.comparisons import Compared
     from rankloop.studies.coverage import Coverage
     from rankloop.studies.records import Results
+    from rankloop.studies.verifying import Checked
 
 TIED = "≈"
 
 
-@app.command()
-def results(
+class _ShowUnlessNamed(TyperGroup):
+    """`rankloop results FOLDER` shows a folder; other commands are named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        known = not args or args[0] in self.commands or args[0] in ctx.help_option_names
+        return super().parse_args(ctx, args if known else ["show", *args])
+
+
+results = typer.Typer(
+    cls=_ShowUnlessNamed, help="Print what a results folder holds, or verify it.", no_args_is_help=True
+)
+app.add_typer(results, name="results")
+
+
+@results.command()
+def show(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
     against: Against = None,
     generalise_to: Generalise = "this-collection",
     json: Json = False,
 ) -> None:
-    """Print what a results folder holds, and how its methods compare with one of them."""
+    """Print what a results folder holds, and how its methods compare. [bold]rankloop results FOLDER[/bold] is enough."""
     from rankloop.studies.records import read_results
 
     show_results(read_as(read_results(folder), against, generalise_to), json)
@@ -39,6 +56,49 @@ def read_as(results: "Results", against: str | None, generalise_to: str) -> "Res
     require_baseline(against, ((record.label, record.learner) for record in results.records))
     results.reading = Reading(require_generalisation(generalise_to), against)
     return results
+
+
+@results.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
+    sample: Annotated[int, typer.Option(help="How many runs, drawn at random, are computed again.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
+    workers: Annotated[int | None, typer.Option(help="Runs at a time; all cores by default.")] = None,
+    json: Json = False,
+) -> None:
+    """Compute some runs of a results folder again, and compare every bit.
+
+    Exit code 1 if any differs; it says which, by how much, and what else has changed since.
+    """
+    from rankloop.engines import engine
+    from rankloop.settings import require_whole_number
+    from rankloop.studies import verifying
+    from rankloop.studies.records import read_results
+
+    size = require_whole_number("verify", "sample", sample, at_least=1)
+    workers = os.cpu_count() or 1 if workers is None else require_whole_number("verify", "workers", workers, at_least=1)
+    found = read_results(folder)
+    drawn = verifying.sample(found, size, seed)
+    checked = []
+    with progress_in_steps("computing again", len(drawn)) as advance, engine("threads", workers) as place:
+        for one in verifying.verify(found, drawn, place):
+            checked.append(one)
+            advance(one.name)
+    _show_checked(checked, len(found.records), json)
+    if not all(one.same for one in checked):
+        raise typer.Exit(1)
+
+
+def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
+    if json:
+        print_json([one.plain() for one in checked])
+        return
+    for one in checked:
+        out.print(f"{'same bits' if one.same else 'DIFFERS'}: {one.name}", markup=False)
+        for line in (*one.differences, *one.remarks):
+            out.print(f"  {line}", markup=False)
+    same = sum(one.same for one in checked)
+    out.print(f"{same} of {counted(len(checked), 'run')} are the same, bit for bit; the folder holds {records:,}.")
 
 
 def show_results(results: "Results", json: bool) -> None:

@@ -1,7 +1,8 @@
-"""A table as Markdown or LaTeX (booktabs), with whatever a name may hold escaped for each."""
+"""A table as Markdown, LaTeX (booktabs) or CSV, with whatever a name may hold escaped for each."""
 
 import re
 
+from rankloop.spreadsheets import csv_text
 from rankloop.studies.tables import Entry, Table
 
 LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"
@@ -55,6 +56,22 @@ def latex(table: Table) -> str:
             rf"\par\smallskip{{\footnotesize {notes}\par}}", r"\end{table}", "",
         ]
     )  # fmt: skip
+
+
+def latex_figure(name: str, title: str, caption: str) -> str:
+    """A `figure` that includes a picture by its file name, with its caption and a label to refer to."""
+    return "\n".join(
+        [
+            r"\begin{figure}", r"\centering", rf"\includegraphics{{{name}}}",
+            rf"\caption{{{escape_latex(title)}. {escape_latex(caption)}}}", rf"\label{{fig:{name}}}", r"\end{figure}",
+            "",
+        ]
+    )  # fmt: skip
+
+
+def csv(table: Table) -> str:
+    """A table as it is shown, with every name in every row."""
+    return csv_text([column.heading for column in table.columns], ([cell.plain for cell in row] for row in table.rows))
 
 
 def escape_latex(text: str) -> str:

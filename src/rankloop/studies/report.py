@@ -4,6 +4,7 @@ A report is a list of blocks, built once from the results and written twice. The
 style is inline and named by hash in its Content-Security-Policy, its figures are data, and it has no script.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,8 +16,9 @@ import msgspec
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
 from rankloop.display import counted, duration, p_value
-from rankloop.errors import SettingsError
+from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
+from rankloop.pictures import Size
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
@@ -27,9 +29,9 @@ from rankloop.studies.tables import Column, Entry, Table
 
 
 def write(results: Results, folder: Path) -> Path:
-    """Write `report.html`, `report.md`, `tables.tex` and `figures/` into a folder; the page's path."""
+    """Write `report.html`, `report.md`, `tables.tex`, `tables/` (CSV) and `figures/` into a folder; the page's path."""
     with suppress(OSError):  # writing says what is wrong
-        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tables").mkdir(parents=True, exist_ok=True)
     pictures = figures.figures_for(results)
     for picture in pictures:
         picture.write(folder)
@@ -38,7 +40,28 @@ def write(results: Results, folder: Path) -> Path:
     # Whole or not at all: a reader may have the page open.
     write_text(folder / "report.md", [page.markdown(blocks)])
     write_text(folder / "tables.tex", [formats.LATEX_PREAMBLE, "\n".join(formats.latex(table) for table in made)])
+    for name, table in _by_file_name(made).items():
+        write_text(folder / "tables" / f"{name}.csv", [formats.csv(table)])
     return write_text(folder / "report.html", [page.html(results.study.title or results.study.name, blocks, folder)])
+
+
+def write_for_print(results: Results, folder: Path, kinds: Sequence[str], size: Size) -> list[Path]:
+    """Every figure in a size of one's own, once for each kind of file, with LaTeX to include and caption them."""
+    pictures = figures.figures_for(results)
+    if not pictures:
+        raise DataError(f"{results.study.name} has nothing to draw: no run was evaluated on the way")
+    written = [path for one in pictures for path in one.write_for_print(folder, kinds, size)]
+    included = [formats.latex_figure(one.name, one.title, one.caption) for one in pictures]
+    return [*written, write_text(folder / "figures.tex", ["% needs \\usepackage{graphicx}\n", "\n".join(included)])]
+
+
+def _by_file_name(made: Sequence[Table]) -> dict[str, Table]:
+    """Tables by what their files are called: grids' names may hold anything."""
+    named: dict[str, Table] = {}
+    for number, table in enumerate(made, 1):
+        slug = re.sub(r"[^a-z0-9]+", "-", table.name.lower()).strip("-") or "table"
+        named[f"{slug}-{number}" if slug in named else slug] = table
+    return named
 
 
 def blocks_for(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:

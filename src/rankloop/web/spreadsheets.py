@@ -1,32 +1,9 @@
-"""Tables to take away: CSV as spreadsheets read it."""
-
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from typing import Any
+"""Tables to take away, from a page: CSV that a browser saves."""
 
 from starlette.responses import Response
-
-
-def csv_text(headings: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table as CSV; a heading may hold anything, so none is taken for a formula."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([harmless(heading) for heading in headings])
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def csv_file(text: str, name: str) -> Response:
     """CSV as a file that the browser saves under a name."""
     headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def harmless(text: str) -> str:
-    """Text that no spreadsheet takes for a formula.
-
-    >>> harmless("=HYPERLINK(…)"), harmless("price")
-    ("'=HYPERLINK(…)", 'price')
-    """
-    return f"'{text}" if text[:1] in "=+-@\t\r" and text else text

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from rankloop.studies.records import read_results
-from rankloop.studies.tables import Column, Entry, Table
-from rankloop.web.studies.downloads import curves_csv, media_type, policy_of, results_csv, table_csv
+from rankloop.web.studies.downloads import curves_csv, media_type, policy_of, results_csv
 
 pytestmark = pytest.mark.xdist_group("studies")
 
@@ -39,12 +38,6 @@ def test_every_point_of_a_curve_is_a_row_and_nothing_was_shown_before_the_first(
     assert [float(row["offline_ndcg"]) for row in mine] == list(record.offline_curve)
     assert mine[0]["online_ndcg"] == ""
     assert [float(row["online_ndcg"]) for row in mine[1:]] == list(record.online_curve)
-
-
-def test_a_table_has_every_name_in_every_row_and_its_marks():
-    rows = ((Entry("noisy"), Entry("0.5", best=True, mark="▲")), (Entry("noisy"), Entry("a,b")))
-    table = Table("t", "T", (Column("User", "name"), Column("nDCG")), rows, groups=1)
-    assert rows_of(table_csv(table)) == [{"User": "noisy", "nDCG": "0.5 ▲"}, {"User": "noisy", "nDCG": "a,b"}]
 
 
 def test_a_report_is_allowed_the_styles_it_carries_and_no_frame():

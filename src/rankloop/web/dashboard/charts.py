@@ -8,6 +8,7 @@ import numpy as np
 
 from rankloop.live.http.recent import Answers
 from rankloop.live.settings import ModelSettings
+from rankloop.spreadsheets import csv_text
 from rankloop.web.bars import largest
 from rankloop.web.dashboard import intervals
 from rankloop.web.dashboard.intervals import Estimate, Sums
@@ -22,7 +23,6 @@ from rankloop.web.dashboard.tallied import (
     reward,
     reward_of,
 )
-from rankloop.web.spreadsheets import csv_text
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
+from rankloop.spreadsheets import csv_text
 from rankloop.studies.page import policy_for
 from rankloop.studies.records import CURVE, Results, curve_rows, summary_rows
-from rankloop.studies.tables import Table
-from rankloop.web.spreadsheets import csv_text
 
 
 def results_csv(results: Results) -> str:
@@ -19,11 +18,6 @@ def results_csv(results: Results) -> str:
 def curves_csv(results: Results) -> str:
     """One row per run and evaluation point."""
     return csv_text(CURVE, ([*row.values()] for row in curve_rows(results)))
-
-
-def table_csv(table: Table) -> str:
-    """A table as it is shown, with every name in every row."""
-    return csv_text([column.heading for column in table.columns], ([cell.plain for cell in row] for row in table.rows))
 
 
 def policy_of(page: str) -> str:

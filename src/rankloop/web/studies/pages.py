@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from rankloop.studies import formats
 from rankloop.studies.blocks import Tabulated
 from rankloop.studies.page import Image, sections_of, size_of
 from rankloop.web.site import HEADERS, Site
@@ -91,7 +92,7 @@ class StudyPages:
         if not number.isdecimal() or len(number) > 4 or not 1 <= int(number) <= len(tables):
             return None
         name = f"{request.path_params['address']}-table-{int(number)}.csv"
-        return csv_file(downloads.table_csv(tables[int(number) - 1]), name)
+        return csv_file(formats.csv(tables[int(number) - 1]), name)
 
     async def _file(self, request: Request, opened: Opened) -> Response | None:
         name = request.path_params["file"]

@@ -1,0 +1,137 @@
+"""Whether records of a study are what the code computes: recompute some of them and compare every bit."""
+
+import math
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rankloop.data import Collection
+from rankloop.engines import Engine
+from rankloop.errors import DataError, RankloopError
+from rankloop.run import Run
+from rankloop.settings import flat
+from rankloop.studies.records import Record, Results
+from rankloop.studies.runner import open_source, run_cell
+from rankloop.studies.specification import Cell, cells
+
+_COMPARED = ("online_ndcg", "offline_ndcg", "gradient_variance", "clicks_per_page", "offline_at", "offline_curve",
+             "online_curve", "weights")  # fmt: skip
+
+
+class Checked(NamedTuple):
+    """A record that was computed again: what differs, in words; nothing if every bit is the same."""
+
+    record: Record
+    differences: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Which run it is."""
+        record = self.record
+        fold = "" if record.fold is None else f", fold {record.fold}"
+        return f"{record.label}, {record.user}, {record.collection}{fold}, seed {record.seed}"
+
+    def plain(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"key": self.record.key, "run": self.name, "same": self.same, "differences": self.differences,
+                "remarks": self.remarks}  # fmt: skip
+
+    @property
+    def same(self) -> bool:
+        """Whether all bits agree."""
+        return not self.differences
+
+
+def sample(results: Results, size: int, seed: int) -> list[Record]:
+    """So many different runs, drawn without replacement; all of them if there are not more."""
+    records = list({record.key: record for record in results.records}.values())
+    return records if size >= len(records) else Random(seed).sample(records, size)
+
+
+def verify(results: Results, records: Sequence[Record], engine: Engine) -> Iterator[Checked]:
+    """Compute these records again, a few at a time, and tell of each as it is done."""
+    asked = {place_of(cell): cell for cell in cells(results.study)}
+    waiting = list(reversed(records))
+    running: dict[Future[Any], tuple[Record, Cell]] = {}
+    while waiting or running:
+        while waiting and len(running) < engine.slots:
+            record = waiting.pop()
+            cell = asked.get((record.grid, record.collection, record.user, record.label, record.seed))
+            if cell is None:
+                yield Checked(record, ("the study file no longer asks for it",))
+                continue
+            try:
+                cell = _as_it_was_run(cell, record)
+            except RankloopError as error:
+                yield Checked(record, (str(error),))
+                continue
+            running[engine.submit(run_cell, cell)] = (record, cell)
+        finished, _ = wait(running, return_when=FIRST_COMPLETED) if running else ((), ())
+        for future in finished:
+            record, cell = running.pop(future)
+            try:
+                yield compared(record, future.result())
+            except RankloopError as error:
+                yield Checked(record, (f"it could not be computed again: {error}",))
+
+
+def place_of(cell: Cell) -> tuple[str, str, str, str, int]:
+    """What tells a cell from the others of its study."""
+    return cell.grid, cell.source.name, cell.user.name, cell.label, cell.seed
+
+
+def _as_it_was_run(cell: Cell, record: Record) -> Cell:
+    data: Collection = open_source(cell.source, cell.fold)
+    if data.content_hash != record.manifest.get("data"):
+        raise DataError(f"{cell.source.name} is no longer the collection that it was computed on: its content differs")
+    return cell.on(data)
+
+
+def compared(record: Record, run: Run) -> Checked:
+    """A record against the same run, computed now."""
+    now = {
+        "online_ndcg": run.online_ndcg,
+        "offline_ndcg": run.offline_ndcg,
+        "gradient_variance": run.gradient_variance,
+        "clicks_per_page": float(run.clicks.mean()),
+        "offline_at": run.offline_curve[:, 0].astype(int).tolist(),
+        "offline_curve": run.offline_curve[:, 1].tolist(),
+        "online_curve": run.online_means.tolist(),
+        "weights": run.weights.tolist(),
+    }
+    differences = [
+        f"{name}: {how}" for name in _COMPARED if (how := _difference(getattr(record, name), now[name])) is not None
+    ]
+    return Checked(record, tuple(differences), tuple(_remarks(record, run)) if differences else ())
+
+
+def _difference(then: Any, now: Any) -> str | None:
+    """How far two values or lists are apart, unless they are the same bits."""
+    a, b = np.atleast_1d(np.asarray(then, dtype=np.float64)), np.atleast_1d(np.asarray(now, dtype=np.float64))
+    if a.shape != b.shape:
+        return f"{a.size} values, {b.size} now"
+    if a.tobytes() == b.tobytes() or (a.size == 1 and math.isnan(a[0]) and math.isnan(b[0])):
+        return None
+    unequal = np.flatnonzero((a != b) & ~(np.isnan(a) & np.isnan(b)))
+    if not len(unequal):
+        return None
+    worst = unequal[int(np.nanargmax(np.abs(a - b)[unequal]))] if not np.isnan((a - b)[unequal]).all() else unequal[0]
+    text = f"{a[worst]:.17g}, {b[worst]:.17g} now (off by {abs(a[worst] - b[worst]):.2g})"
+    return text if a.size == 1 else f"{len(unequal)} of {a.size} differ, at most {text}"
+
+
+def _remarks(record: Record, run: Run) -> Iterator[str]:
+    """What else is not as it was, and may be the cause."""
+    if record.manifest.get("sources") != run.manifest["sources"]:
+        yield "the code has changed since"
+    for name in ("versions", "processor"):
+        if record.manifest.get(name) != run.manifest[name]:
+            yield f"other {name}"
+    then, now = flat(record.settings), flat(run.settings)
+    for key in dict.fromkeys([*then, *now]):
+        if str(then.get(key)) != str(now.get(key)):
+            yield f"{key} was {then.get(key)}, is {now.get(key)}"
