@@ -68,7 +68,7 @@ def paper(made_up):
 def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path):
     page, text = written(paper, tmp_path)
     pictures = page.of("img", "src")
-    assert len(pictures) == len(list(tmp_path.glob("figures/*.svg"))) == len(list(tmp_path.glob("figures/*.png"))) == 7
+    assert len(pictures) == len(list(tmp_path.glob("figures/*.svg"))) == len(list(tmp_path.glob("figures/*.png"))) == 8
     embedded = {base64.b64decode(source.removeprefix("data:image/svg+xml;base64,")) for source in pictures}
     assert embedded == {path.read_bytes() for path in tmp_path.glob("figures/*.svg")}
     assert not re.search("https?:|//[a-z]", re.sub(r"base64,[A-Za-z0-9+/=]+", "", text))

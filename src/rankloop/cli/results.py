@@ -41,7 +41,7 @@ def show(
     generalise_to: Generalise = "this-collection",
     json: Json = False,
 ) -> None:
-    """Print what a results folder holds, and how its methods compare. [bold]rankloop results FOLDER[/bold] is enough."""
+    """Print what a results folder holds, and how its methods compare; the word [bold]show[/bold] may be left out."""
     from rankloop.studies.records import read_results
 
     show_results(read_as(read_results(folder), against, generalise_to), json)
