@@ -1,19 +1,26 @@
 """Evaluation ranks by score, ties by row, and averages over the queries that count."""
 
 import math
+from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.metrics.test_formulas import EXACT, as_ir_measures
+from tests.skipping import skip_here
 
+from rankloop.data import load
 from rankloop.data.collection import Split
 from rankloop.errors import SettingsError
-from rankloop.evaluation import evaluate, ndcg_per_query
-from rankloop.metrics import mean_ndcg, ndcg
+from rankloop.evaluation import best_possible, evaluate, measured, ndcg_per_query
+from rankloop.metrics import mean_over_queries, ndcg, value
+from rankloop.rankers.linear import LINEAR, score_linear_columns
 
 from .proofs import literal, small
 
+MQ2008 = Path(__file__).parents[2] / "shared" / "data" / "MQ2008"
 proof = settings(deadline=None, max_examples=60)
 
 
@@ -35,7 +42,7 @@ def test_a_split_without_anything_relevant_has_no_mean_unless_counted_as_zero():
     split = Split.of([[1.0], [2.0]], grades=[0, 0], queries=[1, 1])
     assert math.isnan(evaluate([1.0], split))
     assert evaluate([1.0], split, nothing_relevant="zero") == 0.0
-    assert math.isnan(mean_ndcg(np.zeros(2), np.zeros(2)))
+    assert math.isnan(mean_over_queries(np.zeros(2), np.zeros(2, bool)))
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=25))
@@ -75,3 +82,60 @@ def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
 def test_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(SettingsError, match="weights must be finite, one per feature"):
         evaluate(weights, one_query([1.0, 2.0], [0, 1]))
+
+
+SEVERAL = ("ndcg@10", "ndcg@all", "ndcg-linear@3", "err@10", "p@5", "mrr", "map", "map(rel=2)@20")
+
+
+@given(st.lists(st.tuples(st.sampled_from([-1.5, -0.0, 0.0, 2.0]), st.integers(0, 4)), min_size=1, max_size=60))
+@proof
+def test_the_whole_order_is_that_of_a_stable_sort_and_each_metric_the_same_alone(documents):
+    """Some metrics need all ranks, which are found by sorting, others the first, which are found by insertion."""
+    scores, grades = (np.array(column) for column in zip(*documents, strict=True))
+    split = one_query(scores, grades)
+    together = measured([1.0], split, SEVERAL).values[:, 0, 0]
+    ranking = grades[np.argsort(-scores, kind="stable")]
+    assert together.tolist() == [value(name, ranking) for name in SEVERAL]
+    assert together.tolist() == [measured([1.0], split, name).values[0, 0, 0] for name in SEVERAL]
+
+
+def test_many_rankers_by_many_metrics_have_the_bits_of_one_at_a_time():
+    split = small.split((12, 1, 25, 7, 40, 3), features=37, seed=4)
+    W = np.random.default_rng(3).normal(size=(17, 37))
+    together = measured(W, split, SEVERAL)
+    for ranker, weights in enumerate(W):
+        alone = measured(weights, split, SEVERAL)
+        assert together.values[:, ranker].tolist() == alone.values[:, 0].tolist()
+        assert together.means()[:, ranker].tolist() == alone.means()[:, 0].tolist()
+
+
+def test_the_best_possible_order_has_an_ndcg_of_one():
+    split = small.split((12, 1, 25, 7, 40, 3), features=5, seed=4)
+    best = best_possible(split, SEVERAL)
+    assert best.means()[:3, 0].tolist() == [1.0, 1.0, 1.0]
+    assert (best.values >= measured(np.ones(5), split, SEVERAL).values).all()
+
+
+def test_on_a_real_collection_every_metric_is_that_of_ir_measures():
+    if not MQ2008.exists():
+        skip_here(f"{MQ2008} is not there: real collections are not part of the repository")
+    split = load(MQ2008, fold=1).test
+    w = np.random.default_rng(1).normal(size=split.features.shape[1])
+    names = {**EXACT, "err(max=4)@10": ir_measures.ERR @ 10}
+    ours = measured(w, split, names)
+    scores = score_columns(w, split)
+    rankings = [
+        split.grades[begin + np.argsort(-scores[begin:end], kind="stable")]
+        for begin, end in zip(split.offsets, split.offsets[1:], strict=False)
+    ]
+    theirs = as_ir_measures(rankings, set(names.values()))
+    for (name, measure), values in zip(names.items(), ours.values[:, 0], strict=True):
+        digits = 0.6e-5 if name.startswith("err") else 1e-9  # gdeval prints five
+        np.testing.assert_allclose(values, [found[measure] for found in theirs], rtol=0, atol=digits, err_msg=name)
+        assert evaluate(w, split, metric=name, nothing_relevant="zero") == pytest.approx(values.mean(), rel=1e-12)
+
+
+def score_columns(w, split) -> np.ndarray:
+    scores = np.zeros((len(split.grades), 16), np.float32)
+    score_linear_columns(LINEAR.several(w[None, :], len(w)), split.arrays.features, scores)
+    return scores[:, 0]

@@ -5,6 +5,8 @@ import pytest
 
 from rankloop.learners import DBGD, ROLTR
 from rankloop.loop import Record, note_impression
+from rankloop.metrics.formulas import Measures
+from rankloop.metrics.names import metric
 from rankloop.simulation import simulate
 from rankloop.users import noisy
 
@@ -34,8 +36,11 @@ def test_every_impression_counts_its_clicks():
 
 def test_online_ndcg_reads_nothing_beyond_its_cut_off():
     """A kernel does not check bounds: what lies behind the discounts in memory must not count."""
-    memory = np.array([1.0, 0.5, 99.0])
-    record = Record(ndcg=np.zeros(1), clicks=np.zeros(1, np.int64), variance=np.zeros(0))
-    note_impression(record, 0, np.array([1, 1, 1]), np.array([1.0, 0.0, 1.0]), 3.0, memory[:2])
-    assert record.ndcg.tolist() == [0.5]  # (1 + 0.5)/3
+    grades = np.array([1, 1, 1, 1], np.uint8)
+    measures = Measures.of([metric("ndcg@2"), metric("p@4")], grades, np.array([0, 4]))
+    measures.weight[0] = [1.0, 0.5, 99.0, 99.0]
+    measures.norm[0] = 3.0
+    record = Record(values=np.zeros((1, 2)), clicks=np.zeros(1, np.int64), variance=np.zeros(0))
+    note_impression(record, 0, np.array([1, 1, 1]), np.array([1.0, 0.0, 1.0]), measures, 0)
+    assert record.values.tolist() == [[0.5, 0.75]]  # (1 + 0.5)/3, and three of four
     assert record.clicks.tolist() == [2]

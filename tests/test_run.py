@@ -29,6 +29,7 @@ def a_run(**settings) -> Run:
     [
         a_run(gradient_variance=True),
         a_run(evaluate_every=0),
+        a_run(metrics=["map", "err"], by_query="all"),
         a_run(weights=[0.1, 0.2, 0.3, 0.4, 0.5], delay=2, late_scores="drawn"),
         simulate(MDPRank(), noisy(), DATA, 30, seed=2**64 - 1),
         simulate(Oracle(), noisy(), DATA, 30, seed=1),
@@ -40,7 +41,7 @@ def a_run(**settings) -> Run:
             seed=1,
         ),
     ],
-    ids=["variance", "no curve", "delay", "large seed", "oracle", "tables"],
+    ids=["variance", "no curve", "metrics", "delay", "large seed", "oracle", "tables"],
 )
 def test_what_is_loaded_is_what_was_saved(run, tmp_path):
     again = Run.load(run.save(tmp_path / "run.zip"))

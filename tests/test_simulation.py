@@ -11,8 +11,9 @@ from joblib import Parallel, delayed
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank, Oracle
 from rankloop.loop import draw_query
+from rankloop.metrics import value
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
 
@@ -118,8 +119,8 @@ def test_evaluating_more_often_changes_nothing_but_the_curve():
 def test_the_offline_curve_has_points_at_the_start_the_end_and_between():
     run = simulate(ROLTR(), noisy(), DATA, 250, seed=1, evaluate_every=100)
     assert run.offline_curve[:, 0].tolist() == [0, 100, 200, 250]
-    for (_, value), weights in zip(run.offline_curve, run.checkpoints, strict=True):
-        assert value == evaluate(weights, DATA.test)
+    for (_, mean), weights in zip(run.offline_curve, run.checkpoints, strict=True):
+        assert mean == evaluate(weights, DATA.test)
     assert run.checkpoints[0].tolist() == [0.0] * 5
     assert run.checkpoints[-1].tolist() == run.weights.tolist()
     assert run.offline_ndcg == run.offline_curve[-1, 1]
@@ -138,7 +139,7 @@ def test_any_page_size_works_also_beyond_the_candidates(learner, page_size):
     assert run.clicks.max() <= min(page_size, 25)
 
 
-def test_online_ndcg_is_that_of_the_page_shown_cut_at_ten():
+def test_online_ndcg_is_that_of_the_page_shown_cut_where_the_metric_says():
     wanted = []
     queries = [draw_query(np.uint64(4), i, DATA.train.queries) for i in range(50)]
     grades = [DATA.train.grades[a:b].tolist() for a, b in zip(*offsets(DATA.train), strict=True)]
@@ -146,11 +147,75 @@ def test_online_ndcg_is_that_of_the_page_shown_cut_at_ten():
     def note(i, page, clicks, page_grades):
         wanted.append(literal.ndcg(page_grades.tolist(), grades[queries[i]]))
 
-    run = simulate(ROLTR(), noisy(), DATA, 50, seed=4, page_size=15)
+    run = simulate(ROLTR(), noisy(), DATA, 50, seed=4, page_size=15, metrics="ndcg@10")
     small.drive(ROLTR(), noisy(), DATA, 50, seed=4, page_size=15, seen=note)
     np.testing.assert_allclose(run.online_curve, wanted, rtol=1e-13)
     discounted = sum(0.9995**i * value for i, value in enumerate(wanted))
     assert run.online_ndcg == pytest.approx(discounted, rel=1e-12)
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 15])
+def test_the_cut_off_follows_the_page_so_that_the_oracle_has_all_there_is(page_size):
+    run = simulate(Oracle(), noisy(), DATA, 50, seed=4, page_size=page_size)
+    drawn = [draw_query(np.uint64(4), i, DATA.train.queries) for i in range(50)]
+    np.testing.assert_allclose(run.online_curve, (DATA.train.ideal_dcg > 0)[drawn], rtol=1e-14)
+    assert run.offline_ndcg == 1.0
+    assert run.settings["metrics"] == [f"ndcg@{page_size}"]
+    assert f"nDCG@{page_size} online" in repr(run)
+
+
+METRICS = ["err", "ndcg@5", "map", "p(rel=2)@2", "mrr", "ndcg-linear@all"]
+
+
+@pytest.mark.parametrize("learner", [ROLTR(), FixedWeights(), Oracle()], ids=lambda x: x.name)
+def test_a_run_is_measured_by_every_metric_as_each_ranking_is(learner):
+    run = simulate(learner, noisy(), DATA, 40, seed=4, page_size=4, metrics=METRICS, evaluate_every=20, by_query="all")
+    names = ["err@4", "ndcg@5", "map", "p(rel=2)@2", "mrr", "ndcg-linear@all"]
+    assert [str(one) for one in run.metrics] == names
+    test, by_query = DATA.test, run.by_query
+    assert by_query.values.shape == (3, 6, test.queries)
+    assert by_query.at.tolist() == [0, 20, 40]
+    for column, name in enumerate(names):
+        for point, weights in enumerate(run.checkpoints):
+            scores = test.grades.astype(float) if learner == Oracle() else test.features.astype(float) @ weights
+            wanted = []
+            for begin, end in zip(*offsets(test), strict=True):
+                order = begin + np.argsort(-scores[begin:end], kind="stable")
+                relevant = test.grades[begin:end].max() >= (2 if "rel=2" in name else 1)
+                wanted.append(value(name, test.grades[order], highest_grade=4) if relevant else np.nan)
+            np.testing.assert_allclose(by_query.values[point, column], wanted, rtol=1e-6)
+            assert run.by(name).offline_curve[point].tolist() == pytest.approx(
+                [20 * point, np.nanmean(wanted)], rel=1e-12
+            )
+    assert run.by_query["err"].tolist() == by_query.values[-1, 0].tolist()
+
+
+def test_pages_are_measured_by_every_metric_that_a_page_shows():
+    queries = [draw_query(np.uint64(4), i, DATA.train.queries) for i in range(40)]
+    grades = [DATA.train.grades[a:b].tolist() for a, b in zip(*offsets(DATA.train), strict=True)]
+    pages = []
+    run = simulate(ROLTR(), noisy(), DATA, 40, seed=4, page_size=4, metrics=METRICS)
+    small.drive(
+        ROLTR(), noisy(), DATA, 40, seed=4, page_size=4, seen=lambda i, page, clicks, shown: pages.append(shown)
+    )
+    for name in ("err@4", "ndcg@5", "p(rel=2)@2"):
+        wanted = [value(name, page, grades[q], highest_grade=4) for page, q in zip(pages, queries, strict=True)]
+        np.testing.assert_allclose(run.by(name).online_curve, wanted, rtol=1e-12)
+        assert run.by(name).online == pytest.approx(sum(0.9995**i * one for i, one in enumerate(wanted)), rel=1e-12)
+    assert run.by("map").online_curve is None
+    assert np.isnan(run.by("map").online)
+    assert run.online_ndcg == run.by("ndcg@5").online
+
+
+def test_metrics_change_nothing_but_what_is_measured():
+    one = simulate(ROLTR(), noisy(), DATA, 300, seed=1)
+    other = simulate(ROLTR(), noisy(), DATA, 300, seed=1, metrics=["map", "ndcg@3"], by_query="none")
+    assert (one.weights.tobytes(), one.clicks.tobytes()) == (other.weights.tobytes(), other.clicks.tobytes())
+    assert len(other.by_query.values) == 0
+    with pytest.raises(SettingsError, match="no query results by map were kept, but nothing"):
+        other.by_query["map"]
+    with pytest.raises(SettingsError, match=r"not measured by ndcg@10, only by map, ndcg@3; simulate\(metrics=…\)"):
+        other.by("ndcg")
 
 
 def offsets(split: Split) -> tuple:

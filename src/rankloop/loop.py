@@ -15,6 +15,7 @@ from rankloop import learners  # noqa: F401  (registers every learner's compiled
 from rankloop.kernels import inlined_kernel, kernel
 from rankloop.kernels.draws import QUERIES, below, stream_key
 from rankloop.learners.contract import learn, show
+from rankloop.metrics.formulas import measure
 from rankloop.rankers.contract import score
 from rankloop.users.contract import Shown, click
 
@@ -44,9 +45,9 @@ class Pending(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is written down per impression; an empty `variance` is not filled."""
+    """What is written down per impression: the page by each metric, its clicks; an empty `variance` is not filled."""
 
-    ndcg: NDArray[np.float64]
+    values: NDArray[np.float64]
     clicks: NDArray[np.int64]
     variance: NDArray[np.float64]
 
@@ -85,11 +86,11 @@ def draw_query(seed, impression, queries):
 
 
 @kernel
-def run_impressions(model, work, user, queries, pending, seed, first, last, told_grades, oracle, discount, record):
+def run_impressions(model, work, user, queries, pending, seed, first, last, told_grades, oracle, measures, record):
     """Impressions `first` … `last` − 1: rank, click, write down, and learn what is due.
 
     `queries` are the training split's arrays. `told_grades`: feedback is the page's true grades instead of clicks;
-    `oracle`: the grades take the place of the scores. `discount` is 1/log2(rank + 1) up to nDCG's cut-off.
+    `oracle`: the grades take the place of the scores. `measures` are the metrics that pages are measured by.
     """
     ring, page_size = pending.page.shape
     delay = ring - 1
@@ -113,7 +114,7 @@ def run_impressions(model, work, user, queries, pending, seed, first, last, told
         for t in range(k):
             grades[t] = queries.grades[begin + page[t]]
         click(user, Shown(grades, page, begin, q), seed, i, feedback)
-        note_impression(record, i - first, grades, feedback, queries.ideal_dcg[q], discount)
+        note_impression(record, i - first, grades, feedback, measures, q)
         if told_grades:
             for t in range(k):
                 feedback[t] = grades[t]
@@ -122,14 +123,13 @@ def run_impressions(model, work, user, queries, pending, seed, first, last, told
 
 
 @inlined_kernel
-def note_impression(record, row, grades, clicks, ideal, discount):
-    """nDCG of the page shown, and how many clicks it got. Where nothing is relevant, nDCG counts 0."""
-    gained, clicked = 0.0, 0
+def note_impression(record, row, grades, clicks, measures, query):
+    """The page shown by each metric, and how many clicks it got. Where nothing is relevant, metrics count 0."""
+    for column in range(record.values.shape[1]):
+        record.values[row, column] = measure(measures, column, query, grades)
+    clicked = 0
     for t in range(grades.size):
-        if t < discount.size:
-            gained += ((1 << grades[t]) - 1) * discount[t]
         clicked += clicks[t] > 0.0
-    record.ndcg[row] = gained / ideal if ideal > 0.0 else 0.0
     record.clicks[row] = clicked
 
 

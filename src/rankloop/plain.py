@@ -31,7 +31,7 @@ from rankloop.kernels import kernel
 from rankloop.kernels.draws import DIRECTIONS, POLICY, USER, fill_uniforms, stream_key, uniform
 from rankloop.learners.contract import show
 from rankloop.loop import Record, draw_query, learn_page, learn_page_as_drawn, note_impression, rank_page
-from rankloop.metrics import CUTOFF, discounts
+from rankloop.metrics.formulas import Measures
 from rankloop.policies.plackett_luce import checked_clicks, checked_page
 from rankloop.rankers.linear import LINEAR
 from rankloop.users.contract import click_page
@@ -157,7 +157,9 @@ def by_name(owner: str, function: Callable[..., Any], known: tuple[str, ...]) ->
 class PlainLoop:
     """What `simulate` runs where a learner, a user or both are plain Python."""
 
-    def __init__(self, learner: Any, model: Any, person: Any, data: Collection, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, learner: Any, model: Any, person: Any, data: Collection, settings: dict[str, Any], measures: Measures
+    ) -> None:
         if settings["gradient_variance"]:
             raise SettingsError("simulate: the variance of the gradient is recorded by the compiled loop only")
         self._data = data
@@ -165,7 +167,7 @@ class PlainLoop:
         self._clicks = _asked_to_click(person, data.train, settings)
         kind = _PlainLearner if is_learner(model) else _CompiledLearner
         self._learner = kind(learner, model, data, settings)
-        self._discounts = discounts(CUTOFF)
+        self._measures = measures
         self._waiting: deque[Seen] = deque()
         self._scores: list[NDArray[np.float32]] = []
         warn_of_cost()
@@ -212,7 +214,7 @@ class PlainLoop:
         page, kept = self._learner.rank(i, q, begin, end)
         grades = rows.grades[begin + page].astype(np.int64)
         clicks = self._clicks(i, q, begin, end, page, grades)
-        note_impression(record, i, grades, clicks, rows.ideal_dcg[q], self._discounts)
+        note_impression(record, i, grades, clicks, self._measures, q)
         self._waiting.append(Seen(i, q, begin, end, page, grades, clicks, kept))
         if len(self._waiting) > self._settings["delay"]:
             self._learner.learn(self._waiting.popleft())

@@ -11,16 +11,18 @@ from functools import cache
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop import __version__
 from rankloop.commits import commits
-from rankloop.errors import DataError
+from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
-from rankloop.metrics import online_performance
+from rankloop.metrics.averaging import online_performance
+from rankloop.metrics.names import Metric, is_page_ndcg, metric
+from rankloop.metrics.ndcg import CUTOFF
 from rankloop.sources import fingerprint_of, outside_files
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ class Run:
     """The result of `rankloop.simulate`.
 
     Attributes:
-        online_curve: (impressions,), nDCG@10 of every page shown; 0 for queries with nothing relevant.
-        offline_curve: (points, 2), impression and mean nDCG@10 on the test split.
+        online_curve: (impressions,), nDCG of every page shown; 0 for queries with nothing relevant. The cut-off is the
+            page's, unless `metrics` says another; `ndcg.title` has it.
+        offline_curve: (points, 2), impression and mean nDCG on the test split.
         clicks: (impressions,), how many clicks each page got.
         weights: (features,), after the last impression.
         checkpoints: (points, features), the weights behind each point of the offline curve.
@@ -48,6 +51,8 @@ class Run:
         settings: learner, user, data, impressions, seed and everything else that determines the result.
         manifest: versions, processor and data hash: where the result comes from.
         seconds: how long learning and evaluation took.
+        other_online, other_offline: the same for the other metrics, a column for each: see `by`.
+        query_ids, query_values: each metric on each test query: see `by_query`.
     """
 
     online_curve: NDArray[np.float64]
@@ -59,12 +64,16 @@ class Run:
     settings: dict[str, Any]
     manifest: dict[str, Any]
     seconds: dict[str, float] = field(default_factory=dict)
+    other_online: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    other_offline: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    query_ids: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    query_values: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 1, 0), np.float32))
 
     def __repr__(self) -> str:
         learner, user = self.settings["learner"]["learner"], self.settings["user"]["name"]
         return (
             f"Run({learner}, {user}, {self.settings['data']['name']}, "
-            f"{len(self.online_curve):,} impressions: online {self.online_ndcg:.1f}, "
+            f"{len(self.online_curve):,} impressions: {self.ndcg.title} online {self.online_ndcg:.1f}, "
             f"offline {self.offline_ndcg:.4f})"
         )
 
@@ -76,17 +85,57 @@ class Run:
     @property
     def online_means(self) -> NDArray[np.float64]:
         """(points − 1,), the mean nDCG of the pages shown between one evaluation and the next."""
-        at = self.offline_curve[:, 0].astype(int).tolist()
-        return np.array([float(self.online_curve[a:b].mean()) for a, b in pairwise(at)])
+        return self.by(self.ndcg).online_means
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What the run was measured by."""
+        return tuple(metric(name) for name in self.settings.get("metrics", [f"ndcg@{CUTOFF}"]))
+
+    @property
+    def ndcg(self) -> Metric:
+        """Which nDCG `online_ndcg`, `offline_ndcg` and both curves are: with its cut-off."""
+        return next(filter(is_page_ndcg, self.metrics))
+
+    @property
+    def _page_size(self) -> int:
+        return int(self.settings.get("page_size", CUTOFF))
+
+    def by(self, name: str | Metric) -> "Curves":
+        """The run by one of its metrics.
+
+        >>> import rankloop as rl
+        >>> run = rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), 1000, seed=1, metrics=["ndcg", "map"])
+        >>> [str(one) for one in run.metrics], run.by("map").offline_curve.shape, run.by("map").online_curve
+        (['ndcg@10', 'map'], (2, 2), None)
+        """
+        wanted = metric(name, self._page_size, "run")
+        if wanted not in self.metrics:
+            have = ", ".join(map(str, self.metrics))
+            raise SettingsError(
+                f"the run was not measured by {wanted}, only by {have}; simulate(metrics=…) says by what"
+            )
+        if wanted == self.ndcg:
+            return Curves(wanted, self.offline_curve, self.online_curve)
+        others = [one for one in self.metrics if one != self.ndcg]
+        on_pages = [one for one in others if one.is_seen_on_pages]
+        offline = np.column_stack([self.offline_curve[:, 0], self.other_offline[:, others.index(wanted)]])
+        return Curves(wanted, offline, self.other_online[:, on_pages.index(wanted)] if wanted in on_pages else None)
+
+    @property
+    def by_query(self) -> "ByQuery":
+        """Each metric on each test query, at the end or at every point of the curve."""
+        at = self.offline_curve[len(self.offline_curve) - len(self.query_values) :, 0].astype(np.int64)
+        return ByQuery(self.metrics, at, self.query_ids, self.query_values, self._page_size)
 
     @property
     def online_ndcg(self) -> float:
-        """Σ τ^i nDCG@10 over the pages shown, τ = 0.9995."""
+        """Σ τ^i nDCG over the pages shown, τ = 0.9995."""
         return online_performance(self.online_curve)
 
     @property
     def offline_ndcg(self) -> float:
-        """nDCG@10 on the test split after the last evaluation; NaN if there was none."""
+        """Mean nDCG on the test split after the last evaluation; NaN if there was none."""
         return float(self.offline_curve[-1, 1]) if len(self.offline_curve) else float("nan")
 
     @property
@@ -152,9 +201,11 @@ class Run:
                 document = json.loads(archive.read("run.json"))
                 if document["format"] != _FORMAT:
                     raise DataError(f"{path} has format {document['format']!r}; this version reads {_FORMAT}")
+                there = set(archive.namelist())  # runs of earlier versions have nDCG alone
                 arrays = {
                     name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
                     for name in _array_names()
+                    if f"{name}.npy" in there or name not in _LATER
                 }
                 return cls(**arrays, **{name: document[name] for name in _DOCUMENTS})
         except OSError as error:
@@ -165,11 +216,71 @@ class Run:
             raise DataError(f"{path} is not a saved run, or is damaged: {error}") from None
 
 
+class Curves(NamedTuple):
+    """A run by one metric: what was learned, and what people saw (None: no page shows a whole ranking)."""
+
+    metric: Metric
+    offline_curve: NDArray[np.float64]
+    online_curve: NDArray[np.float64] | None
+
+    @property
+    def offline(self) -> float:
+        """The mean on the test split after the last evaluation; NaN if there was none."""
+        return float(self.offline_curve[-1, 1]) if len(self.offline_curve) else float("nan")
+
+    @property
+    def online(self) -> float:
+        """Σ τ^i over the pages shown, τ = 0.9995; NaN where pages cannot be measured."""
+        return float("nan") if self.online_curve is None else online_performance(self.online_curve)
+
+    @property
+    def online_means(self) -> NDArray[np.float64]:
+        """(points − 1,), the mean over the pages shown between one evaluation and the next; empty without pages."""
+        if self.online_curve is None:
+            return np.zeros(0)
+        at = self.offline_curve[:, 0].astype(int).tolist()
+        return np.array([float(self.online_curve[a:b].mean()) for a, b in pairwise(at)])
+
+
+@dataclass(frozen=True, eq=False)
+class ByQuery:
+    """Each metric on each test query.
+
+    Attributes:
+        metrics: what was measured.
+        at: (points,), after how many impressions.
+        query_ids: (queries,), their numbers in the source.
+        values: (points, metrics, queries), in single precision. NaN where the mean leaves a query out, because nothing
+            is relevant.
+
+    >>> import rankloop as rl
+    >>> run = rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), 1000, seed=1)
+    >>> bool(abs(np.nanmean(run.by_query["ndcg@10"]) - run.offline_ndcg) < 1e-6)
+    True
+    """
+
+    metrics: tuple[Metric, ...]
+    at: NDArray[np.int64]
+    query_ids: NDArray[np.int64]
+    values: NDArray[np.float32]
+    page_size: int = CUTOFF
+
+    def __getitem__(self, name: str | Metric) -> NDArray[np.float32]:
+        """(queries,), a metric by name, at the end."""
+        wanted = metric(name, self.page_size, "by_query")
+        if wanted not in self.metrics or not len(self.values):
+            have = ", ".join(map(str, self.metrics)) if len(self.values) else "nothing"
+            raise SettingsError(f"no query results by {wanted} were kept, but {have}")
+        at_the_end: NDArray[np.float32] = self.values[-1, self.metrics.index(wanted)]
+        return at_the_end
+
+
 def _array_names() -> list[str]:
     return [entry.name for entry in fields(Run) if entry.name not in _DOCUMENTS]
 
 
 _DOCUMENTS = ("settings", "manifest", "seconds")
+_LATER = ("other_online", "other_offline", "query_ids", "query_values")
 
 
 def manifest_of(learner: Any, user: Any, content_hash: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Collection
 from rankloop.errors import DivergenceError, SettingsError
-from rankloop.evaluation import evaluate
+from rankloop.evaluation import Measured, best_possible, measured
 from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
 from rankloop.loop import Pending, Record, run_impressions
-from rankloop.metrics import CUTOFF, NothingRelevant, discounts, mean_ndcg
+from rankloop.metrics.averaging import NothingRelevant
+from rankloop.metrics.formulas import Measures
+from rankloop.metrics.names import Metric, is_page_ndcg, named, with_ndcg
 from rankloop.plain import Bare, PlainLoop, is_plain, taken_as
 from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
@@ -35,6 +37,8 @@ def simulate(
     *,
     evaluate_every: int = 1000,
     page_size: int = PAGE_SIZE,
+    metrics: str | Iterable[str] = "ndcg",
+    by_query: Literal["end", "all", "none"] = "end",
     weights: ArrayLike | None = None,
     delay: int = 0,
     late_scores: Literal["current", "drawn"] = "current",
@@ -55,6 +59,9 @@ def simulate(
         evaluate_every: impressions between two points of the offline curve, which also has one at 0 and one at the end;
             0 for none.
         page_size: M, how many documents a page shows.
+        metrics: what rankings are measured by, such as `["ndcg", "err", "map"]`; a name without a cut-off (`ndcg@5`)
+            ends where the page ends. nDCG is always measured. Pages are measured by all metrics that have a cut-off.
+        by_query: whether each test query's values are kept at the `end`, at `all` points of the curve, or not at all.
         weights: start from these instead of the learner's own initial weights.
         delay: updates arrive this many impressions late, as they do in a live service. What has not arrived
             when the simulation ends is not learned from.
@@ -70,11 +77,12 @@ def simulate(
     >>> bool(run.offline_ndcg > run.offline_curve[0, 1])
     True
     """
-    settings = {
+    settings: dict[str, Any] = {
         "impressions": impressions,
         "seed": seed,
         "evaluate_every": evaluate_every,
         "page_size": page_size,
+        "by_query": by_query,
         "delay": delay,
         "late_scores": late_scores,
         "gradient_variance": gradient_variance,
@@ -91,20 +99,28 @@ def simulate(
     if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
     user = user.on(data)
-    loop = _loop(learner, user, data, weights, settings)
+    chosen = with_ndcg(named(metrics, page_size, "simulate"), page_size)
+    settings["metrics"] = [one.name for one in chosen]
+    online = [one for one in chosen if one.is_seen_on_pages]
+    measures = Measures.of(online, data.train.arrays.grades, data.train.arrays.offsets, data.grades - 1)
+    loop = _loop(learner, user, data, weights, settings, measures)
     record = Record(
-        np.zeros(impressions),
+        np.zeros((impressions, len(online))),
         np.zeros(impressions, np.int64),
         np.full(impressions if gradient_variance else 0, np.nan),
     )
     points = evaluation_points(impressions, evaluate_every)
     learning, checkpoints = loop.run(impressions, points, record, progress)
     began = time.perf_counter()
-    measured, place = loop.on_test(checkpoints, data)
-    curve = _offline_curve(learner, points, measured, place, nothing_relevant)
+    offline = _Offline(learner, points, *loop.on_test(checkpoints, data), chosen, settings)
+    first = next(filter(is_page_ndcg, chosen))
     return Run(
-        online_curve=record.ndcg,
-        offline_curve=curve,
+        online_curve=np.ascontiguousarray(record.values[:, online.index(first)]),
+        offline_curve=offline.curve(first),
+        other_online=np.delete(record.values, online.index(first), axis=1),
+        other_offline=offline.others(first),
+        query_ids=offline.query_ids,
+        query_values=offline.query_values,
         clicks=record.clicks,
         weights=loop.weights,
         checkpoints=checkpoints,
@@ -121,24 +137,34 @@ def simulate(
     )
 
 
-def _loop(learner: Any, user: Any, data: Collection, weights: ArrayLike | None, settings: dict[str, Any]) -> Any:
+def _loop(
+    learner: Any,
+    user: Any,
+    data: Collection,
+    weights: ArrayLike | None,
+    settings: dict[str, Any],
+    measures: Measures,
+) -> Any:
     """The compiled loop or, where the learner or the user is plain Python, the plain one."""
     page_size = settings["page_size"]
     model = learner.model(data.features, page_size, settings["seed"], weights)
     person = user.compiled(page_size, data.train)
-    return (PlainLoop if is_plain(model, person) else _Loop)(learner, model, person, data, settings)
+    return (PlainLoop if is_plain(model, person) else _Loop)(learner, model, person, data, settings, measures)
 
 
 class _Loop:
     """The compiled loop and the arrays it works on."""
 
-    def __init__(self, learner: Learner, model: Any, person: Any, data: Collection, settings: dict[str, Any]) -> None:
+    def __init__(
+        self, learner: Learner, model: Any, person: Any, data: Collection, settings: dict[str, Any], measures: Measures
+    ) -> None:
         train = data.train
         seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
         self._model = model
         self._work = learner.work(data.features, page_size, train.longest)
         self._user = person
         self._queries = train.arrays
+        self._measures = measures
         kept_scores = train.longest if delay and settings["late_scores"] == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
         self._seed = np.uint64(seed)
@@ -181,10 +207,10 @@ class _Loop:
         return checkpoints, data
 
     def _advance(self, first: int, last: int, record: Record) -> None:
-        part = Record(record.ndcg[first:last], record.clicks[first:last], record.variance[first:last])
+        part = Record(record.values[first:last], record.clicks[first:last], record.variance[first:last])
         run_impressions(
             self._model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
-            self._told_grades, self._oracle, discounts(CUTOFF), part,
+            self._told_grades, self._oracle, self._measures, part,
         )  # fmt: skip
 
 
@@ -203,23 +229,51 @@ def evaluation_points(impressions: int, every: int) -> list[int]:
     return sorted({*range(0, impressions, every), impressions}) if every else []
 
 
-def _offline_curve(
-    learner: Learner,
-    points: list[int],
-    checkpoints: NDArray[np.float64],
-    data: Collection,
-    nothing_relevant: NothingRelevant,
-) -> NDArray[np.float64]:
-    if not points:
-        return np.zeros((0, 2))
+class _Offline:
+    """The weights at each evaluation point, on the test split."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        points: list[int],
+        checkpoints: NDArray[np.float64],
+        data: Collection,
+        chosen: tuple[Metric, ...],
+        settings: dict[str, Any],
+    ) -> None:
+        self._points, self._chosen = points, chosen
+        if not points:
+            self._means = np.zeros((len(chosen), 0))
+            self.query_ids, self.query_values = np.zeros(0, np.int64), np.zeros((0, len(chosen), 0), np.float32)
+            return
+        found = _measured(learner, checkpoints, data, chosen)
+        shape = (len(chosen), len(points))
+        self._means = np.broadcast_to(found.means(settings["nothing_relevant"]), shape)
+        kept = {"end": 1, "all": len(points), "none": 0}[settings["by_query"]]
+        looked_at = found if settings["by_query"] == "all" else found._replace(values=found.values[:, -1:])
+        values = looked_at.by_query(settings["nothing_relevant"])
+        self.query_ids = data.test.query_ids
+        self.query_values = np.broadcast_to(values, (kept, *values.shape[1:])) if kept else values[:0]
+
+    def curve(self, one: Metric) -> NDArray[np.float64]:
+        """(points, 2), impression and mean of a metric."""
+        return np.column_stack([self._points, self._means[self._chosen.index(one)]])
+
+    def others(self, first: Metric) -> NDArray[np.float64]:
+        """(points, metrics), the mean of each metric but the first."""
+        return np.delete(self._means, self._chosen.index(first), axis=0).T.copy()
+
+
+def _measured(
+    learner: Learner, checkpoints: NDArray[np.float64], data: Collection, chosen: tuple[Metric, ...]
+) -> Measured:
+    """Each checkpoint, or the one ranking that a learner which does not learn always has."""
+    highest = data.grades - 1
     if learner.ranks_by_grades:
-        relevant = (data.test.ideal_dcg > 0).astype(np.float64)
-        values: Any = np.full(len(points), mean_ndcg(relevant, data.test.ideal_dcg, nothing_relevant))
-    elif learner.learns_from == "nothing":
-        values = np.full(len(points), evaluate(checkpoints[0], data.test, nothing_relevant=nothing_relevant))
-    else:
-        values = evaluate(checkpoints, data.test, ranker=learner.scoring_ranker, nothing_relevant=nothing_relevant)
-    return np.column_stack([points, values])
+        return best_possible(data.test, chosen, highest)
+    if learner.learns_from == "nothing":
+        return measured(checkpoints[:1], data.test, chosen, highest_grade=highest)
+    return measured(checkpoints, data.test, chosen, ranker=learner.scoring_ranker, highest_grade=highest)
 
 
 def _check(settings: dict[str, Any]) -> None:
@@ -230,4 +284,5 @@ def _check(settings: dict[str, Any]) -> None:
     require_whole_number("simulate", "delay", settings["delay"])
     require_choice("simulate", "late_scores", settings["late_scores"], ("current", "drawn"))
     require_choice("simulate", "nothing_relevant", settings["nothing_relevant"], ("skip", "zero"))
+    require_choice("simulate", "by_query", settings["by_query"], ("end", "all", "none"))
     require_flag("simulate", "gradient_variance", settings["gradient_variance"])

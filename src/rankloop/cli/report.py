@@ -17,6 +17,9 @@ def report(
     folder: Annotated[
         Path, typer.Argument(help="A results folder, such as results/quick; with --serve also one that holds several.")
     ],
+    metric: Annotated[
+        str | None, typer.Option(help="Which of the study's metrics tables and figures show; the first by default.")
+    ] = None,
     figures: Annotated[
         list[str] | None,
         typer.Option(help="pdf, svg or png: the figures for print, too, in FOLDER/paper; may be repeated."),
@@ -48,8 +51,8 @@ def report(
         return
     results = read_as(read_results(folder), against, generalise_to)
     if figures or width or height:
-        _for_print(results, folder, figures or ["pdf"], width or "7in", height)
-    typer.echo(str(write(results, folder)))
+        _for_print(results.by(metric), folder, figures or ["pdf"], width or "7in", height)
+    typer.echo(str(write(results, folder, metric)))
 
 
 def _for_print(results: "Results", folder: Path, kinds: list[str], width: str, height: str | None) -> None:

@@ -14,7 +14,7 @@ from rankloop.display import counted, mean_text, p_value, signed
 if TYPE_CHECKING:
     from rankloop.studies.comparisons import Compared
     from rankloop.studies.coverage import Coverage
-    from rankloop.studies.records import Results
+    from rankloop.studies.records import Record, Results
     from rankloop.studies.verifying import Checked
 
 TIED = "≈"
@@ -39,12 +39,15 @@ def show(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
     against: Against = None,
     generalise_to: Generalise = "this-collection",
+    metric: Annotated[
+        str | None, typer.Option(help="Which of the study's metrics to show; the first by default.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print what a results folder holds, and how its methods compare; the word [bold]show[/bold] may be left out."""
     from rankloop.studies.records import read_results
 
-    show_results(read_as(read_results(folder), against, generalise_to), json)
+    show_results(read_as(read_results(folder), against, generalise_to), json, metric)
 
 
 def read_as(results: "Results", against: str | None, generalise_to: str) -> "Results":
@@ -101,14 +104,15 @@ def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
     out.print(f"{same} of {counted(len(checked), 'run')} are the same, bit for bit; the folder holds {records:,}.")
 
 
-def show_results(results: "Results", json: bool) -> None:
-    """One table for each grid, collection and user; or everything that they show, as JSON."""
+def show_results(results: "Results", json: bool, metric: str | None = None) -> None:
+    """One table for each grid, collection and user, by one metric; or all that they could show, as JSON."""
     from rankloop.studies.coverage import Coverage
 
     if json:
         print_json(_summary(results))
         return
-    coverage = Coverage(results)
+    results = results.by(metric)
+    coverage, name = Coverage(results), results.metric.title
     for place in _places(results):
         _show_place(coverage, *place)
     impressions = max((record.impressions for record in results.records), default=0)
@@ -116,7 +120,7 @@ def show_results(results: "Results", json: bool) -> None:
     out.print(
         f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: told from every rival;\n"
         f"{TIED} cannot be told from the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01: paired tests, Holm-corrected.\n"
-        f"Online: Σ 0.9995^i · nDCG@10 of the pages shown, 2000 at most. Offline: nDCG@10 on held-out queries\n"
+        f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. Offline: {name} on held-out queries\n"
         f"after {impressions:,} impressions. MDPRank learns from the true grades: a skyline."
     )
 
@@ -132,6 +136,7 @@ def _summary(results: "Results") -> dict[str, Any]:
     coverage = Coverage(results)
     return {
         "study": results.study.name,
+        "metric": results.metric.name,
         "runs": len(results.records),
         "generalises_to": results.reading.generalise_to,
         "rows": [
@@ -141,6 +146,7 @@ def _summary(results: "Results") -> dict[str, Any]:
                 | {"runs": [getattr(record, field) for record in runs]}
                 for field in ("online_ndcg", "offline_ndcg", "learning_speed")
             }
+            | _others(results, runs)
             for grid, collection, user in _places(results)
             for label in results.axis("label", grid=grid, collection=collection, user=user)
             if (runs := results.select(grid=grid, collection=collection, user=user, label=label))
@@ -148,6 +154,20 @@ def _summary(results: "Results") -> dict[str, Any]:
         "comparisons": [one for grid in coverage.distinct_grids() for one in _comparisons(coverage, grid)],
         "manifest": results.records[0].manifest if results.records else {},
     }
+
+
+def _others(results: "Results", runs: "list[Record]") -> dict[str, Any]:
+    """The further metrics of some runs: `offline_err@10`, and online where pages show enough."""
+    from rankloop.studies.comparisons import mean_of, values_of
+
+    made = {}
+    for name in dict.fromkeys(one.metric for record in runs for one in record.others):
+        seen = [record.by(name) for record in runs]
+        for where in ("online", "offline"):
+            values = values_of(seen, f"{where}_ndcg")
+            if values:
+                made[f"{where}_{name}"] = mean_of(results, values)._asdict() | {"runs": list(values.values())}
+    return made
 
 
 def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
@@ -176,11 +196,14 @@ def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
 def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> None:
     from rankloop.studies.comparisons import against_baseline, mean_of, standing, values_of
 
-    made = table(f"{user} clicks, {collection}", "online nDCG@10", "", "offline nDCG@10", "", "impressions/s", "runs")
-    first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in FIELDS}
+    metric = coverage.results.metric
+    shown = FIELDS if metric.is_seen_on_pages else FIELDS[1:]  # no page shows a whole ranking
+    headings = [text for _, where, _ in shown for text in (f"{where} {metric.title}", "")]
+    made = table(f"{user} clicks, {collection}", *headings, "impressions/s", "runs")
+    first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in shown}
     compared = {
         (field, one.label): one
-        for field, _, _ in FIELDS
+        for field, _, _ in shown
         for one in against_baseline(coverage, grid, field)
         if (one.collection, one.user) == (collection, user)
     }
@@ -189,7 +212,7 @@ def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> 
         if not records:
             continue
         texts = []
-        for field, _, digits in FIELDS:
+        for field, _, digits in shown:
             text = mean_text(*mean_of(coverage.results, values_of(records, field)), digits)
             mark = first[field].mark(label) + (one.mark if (one := compared.get((field, label))) else "")
             texts += [f"[bold]{text}[/bold]" if first[field].best == label else text, mark]

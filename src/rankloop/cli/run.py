@@ -44,6 +44,10 @@ def run(
     only: Annotated[
         list[str] | None, typer.Option(help="Only this method, label, user, collection or grid; may be repeated.")
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure by this instead: ndcg@10, err, map, …; may be repeated, the first is shown."),
+    ] = None,
     workers: Workers = None,
     on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
@@ -73,7 +77,7 @@ def run(
     declared = options.with_data(options.with_plugins(load_study(study), plugin or ()), data or ())
     declared = options.with_fold(options.with_scale(declared, scale), fold)
     declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
-    declared = options.with_settings(declared, set_ or ())
+    declared = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
     chosen = options.only(cells(declared), only or ())
     require_generalisation(generalise_to)
     require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))

@@ -61,6 +61,7 @@ def simulate_traffic(
     from rankloop.client import Client
     from rankloop.data import load
     from rankloop.live.traffic import ensure_model, play
+    from rankloop.metrics import metric
     from rankloop.settings import parse_value
 
     somebody = users.person("traffic", parse_value(user))
@@ -73,11 +74,12 @@ def simulate_traffic(
             collection = load(data, fold=fold, scale=scale)
         described, new = ensure_model(client, model, collection, method, seed=seed, page_size=page_size)
         err.print(_introduction(described, new, collection, somebody.name), markup=False)
+        ndcg = metric("ndcg", described["page_size"]).title
         with progress_in_steps(f"{impressions:,} impressions", impressions) as advance:
             traffic = play(
                 client, model, somebody, collection, impressions, seed,
                 evaluate_every=evaluate_every, batch=batch, visitors=visitors,
-                progress=lambda _, online, offline: advance(_standing(online, offline)),
+                progress=lambda _, online, offline: advance(_standing(ndcg, online, offline)),
             )  # fmt: skip
     if picture is not None:
         _draw(traffic.run, picture)
@@ -127,9 +129,9 @@ def _introduction(described: dict[str, Any], new: bool, data: "Collection", user
     )
 
 
-def _standing(online: float, offline: float) -> str:
+def _standing(ndcg: str, online: float, offline: float) -> str:
     measured = "" if math.isnan(offline) else f", on the test split, when last measured, {offline:.4f}"
-    return f"nDCG@10 of the pages {online:.4f}{measured}"
+    return f"{ndcg} of the pages {online:.4f}{measured}"
 
 
 def _document(traffic: "Traffic", url: str) -> dict[str, Any]:
@@ -169,7 +171,8 @@ def _rows(run: "Run") -> list[tuple[int, float | None, float | None, float | Non
 
 def _show(traffic: "Traffic") -> None:
     run = traffic.run
-    made = table("impressions", "nDCG@10 of the pages", "clicks a page", "nDCG@10 on the test split")
+    ndcg = run.ndcg.title
+    made = table("impressions", f"{ndcg} of the pages", "clicks a page", f"{ndcg} on the test split")
     rows = _rows(run)
     step = max(1, -(-len(rows) // ROWS))
     for place, (at, *values) in enumerate(rows):
@@ -178,7 +181,7 @@ def _show(traffic: "Traffic") -> None:
     print_table(made)
     groups = ", ".join(f"{count:,} {group}" for group, count in sorted(traffic.pages.items()))
     out.print(
-        f"\nOnline nDCG@10 {run.online_ndcg:.1f} (discounted by 0.9995 a page). Pages: {groups}. "
+        f"\nOnline {ndcg} {run.online_ndcg:.1f} (discounted by 0.9995 a page). Pages: {groups}. "
         f"{run.impressions_per_second:,.0f} impressions a second. Each row covers the pages since the previous row."
     )
     if traffic.undelivered:
@@ -199,7 +202,7 @@ def _draw(run: "Run", path: Path) -> None:
         if len(run.offline_curve):
             axis.plot(*run.offline_curve.T, color="#D55E00", label="on held-out queries, best order")
         axis.set_xlabel("impressions")
-        axis.set_ylabel("nDCG@10")
+        axis.set_ylabel(run.ndcg.title)
         learner, user, data = run.settings["learner"], run.settings["user"], run.settings["data"]
         axis.set_title(f"{learner['learner']}, {user['name']} clicks, {data['name']}", loc="left")
         axis.grid(alpha=0.25)

@@ -63,6 +63,7 @@ question = "Does reward shaping help on my data?"
 impressions = 10_000        # pages shown per run
 repeats = 5                 # runs per cell, with different seeds; spread over the folds
 evaluate_every = 500        # impressions between two points of the learning curve
+metrics = ["ndcg", "map"]   # ndcg, ndcg-linear, err, p, mrr, map, with @k if you like; tables show the first
 users = ["perfect", "noisy"]
 
 # A synthetic world, a name from `rankloop data list`, or a path.

@@ -31,6 +31,7 @@ def tune(
         list[str] | None, typer.Option("--set", help="SETTING=VALUE,VALUE,…; learning rates by default.")
     ] = None,
     objective: Annotated[str, typer.Option(help="online, offline, or speed (the mean of the curve).")] = "online",
+    metric: Annotated[str, typer.Option(help="What rankings are measured by: ndcg@10, err, map, …")] = "ndcg",
     impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
     repeats: Annotated[int, typer.Option(help="Runs per candidate, with different seeds.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
@@ -71,7 +72,7 @@ def tune(
     with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as advance:
         result = search.tune(
             method, somebody, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
-            objective=cast(search.Objective, objective), workers=workers, progress=advance,
+            objective=cast(search.Objective, objective), metric=metric, workers=workers, progress=advance,
         )  # fmt: skip
     if out is not None:
         write_text(out, [as_study(result)])
@@ -92,6 +93,7 @@ def _document(result: "TuningResult") -> dict[str, Any]:
     best = result.best
     return {
         "objective": result.objective,
+        "metric": result.metric.name,
         "user": to_user_settings(result.user),
         "data": result.data if result.source is None else msgspec.to_builtins(result.source),
         "impressions": result.impressions,
@@ -121,11 +123,10 @@ def _p(result: "TuningResult", candidate: "Candidate") -> float:
 
 
 def _show(result: "TuningResult", out: Path | None) -> None:
-    from rankloop.studies.tuning.search import OBJECTIVES
     from rankloop.studies.tuning.study import shown
 
     best = result.best
-    made = table(best.learner.name, f"{result.objective} nDCG@10", "p against the best")
+    made = table(best.learner.name, f"{result.objective} {result.metric.title}", "p against the best")
     for candidate in result.candidates:
         value = shown(candidate, result.objective)
         p = _p(result, candidate)
@@ -135,7 +136,7 @@ def _show(result: "TuningResult", out: Path | None) -> None:
     print_table(made)
     stdout.print(
         f"\nMean of {result.repeats} runs of {result.impressions:,} impressions on {result.data}, {result.user.name} "
-        f"clicks, ± 95 % t-interval; paired t-tests.\n{OBJECTIVES[result.objective]}."
+        f"clicks, ± 95 % t-interval; paired t-tests.\n{result.measured}."
     )
     for name in result.at_edge:
         stdout.print(f"The best {name} is the last that was tried in its direction: try values beyond it.")

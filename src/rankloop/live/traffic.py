@@ -22,7 +22,8 @@ from rankloop.evaluation import evaluate
 from rankloop.learners import Learner, from_settings, require_click_learner, require_learner, to_settings
 from rankloop.live.scaling import Scaler, Scaling
 from rankloop.loop import Record, draw_query, note_impression
-from rankloop.metrics import CUTOFF, discounts
+from rankloop.metrics.formulas import Measures
+from rankloop.metrics.names import Metric, metric
 from rankloop.run import Run, this_machine
 from rankloop.settings import require_seed, require_whole_number
 from rankloop.simulation import PAGE_SIZE, evaluation_points
@@ -142,9 +143,10 @@ def play(
     }
     user = user.on(data)
     described = client.model(model)
-    curve = _Curve(client, described, data.test, evaluate_every)
+    ndcg = metric("ndcg", described["page_size"])
+    curve = _Curve(client, described, data.test, evaluate_every, ndcg)
     people = user.compiled(described["page_size"], data.train)
-    street = _Street(client, model, people, data, seed, visitors, impressions)
+    street = _Street(client, model, people, data, seed, visitors, impressions, ndcg)
     began, done = time.perf_counter(), 0
     for stop in sorted({*evaluation_points(impressions, evaluate_every), impressions}):
         while done < stop:
@@ -156,11 +158,12 @@ def play(
         "model": model,
         "learner": described["learner"],
         "page_size": described["page_size"],
+        "metrics": [ndcg.name],
         "user": user_settings(user),
         "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash, "grades": data.grades},
     }
     run = Run(
-        online_curve=street.record.ndcg,
+        online_curve=street.record.values[:, 0],
         offline_curve=np.array(curve.points).reshape(-1, 2),
         clicks=street.record.clicks,
         weights=np.array(client.model(model)["weights"]),
@@ -176,10 +179,11 @@ def play(
 class _Curve:
     """nDCG on the test split of the weights that the service has at the moment; nothing if it is never measured."""
 
-    def __init__(self, client: Client, described: dict[str, Any], test: Split, every: int) -> None:
+    def __init__(self, client: Client, described: dict[str, Any], test: Split, every: int, ndcg: Metric) -> None:
         self._client = client
         self._model = described["name"]
         self._test = _as_scored(described, test) if every else None
+        self._ndcg = ndcg
         self.points: list[tuple[int, float]] = []
         self.checkpoints: list[list[float]] = []
         self.seconds = 0.0
@@ -195,7 +199,7 @@ class _Curve:
             return
         began = time.perf_counter()
         self.checkpoints.append(self._client.model(self._model)["weights"])
-        self.points.append((impression, float(evaluate(self.checkpoints[-1], self._test))))
+        self.points.append((impression, float(evaluate(self.checkpoints[-1], self._test, metric=self._ndcg))))
         self.seconds += time.perf_counter() - began
 
 
@@ -203,7 +207,15 @@ class _Street:
     """People who come along, one after the other."""
 
     def __init__(
-        self, client: Client, model: str, people: Any, data: Collection, seed: int, visitors: int, impressions: int
+        self,
+        client: Client,
+        model: str,
+        people: Any,
+        data: Collection,
+        seed: int,
+        visitors: int,
+        impressions: int,
+        ndcg: Metric,
     ) -> None:
         self._client = client
         self._model = model
@@ -211,14 +223,14 @@ class _Street:
         self._data = data
         self._seed = np.uint64(seed)
         self._visitors = visitors
-        self._discounts = discounts(CUTOFF)
+        self._measures = Measures.of([ndcg], data.train.arrays.grades, data.train.arrays.offsets)
         self._in_vain = 0
         self.pages: Counter[str] = Counter()
-        self.record = Record(np.zeros(impressions), np.zeros(impressions, np.int64), np.zeros(0))
+        self.record = Record(np.zeros((impressions, 1)), np.zeros(impressions, np.int64), np.zeros(0))
 
     def online(self, done: int) -> float:
         """Mean nDCG of the pages so far."""
-        return float(self.record.ndcg[:done].mean())
+        return float(self.record.values[:done].mean())
 
     def visit(self, first: int, last: int, shown: Callable[[int], None]) -> None:
         """Pages `first` … `last` − 1 are shown and clicked; then all are reported, and learned from."""
@@ -247,7 +259,7 @@ class _Street:
         documents = np.array([places[name] for name in page.ranking])
         grades, clicks = rows.grades[begin + documents].astype(np.int64), np.zeros(len(documents))
         click_page(self._people, grades, documents, begin, q, self._seed, i, clicks)
-        note_impression(self.record, i, grades, clicks, rows.ideal_dcg[q], self._discounts)
+        note_impression(self.record, i, grades, clicks, self._measures, q)
         self.pages[page.group] += 1
         return page.impression, [name for name, clicked in zip(page.ranking, clicks, strict=True) if clicked]
 

@@ -57,7 +57,7 @@ def draw_curves(
         frame(row[0], row)
         for axis, named in zip(row, ends, strict=True):
             label_lines(axis, named)
-        row[0].set_ylabel("nDCG@10 of pages shown" if online else "nDCG@10 on held-out queries")
+        row[0].set_ylabel(f"{coverage.results.metric.title} {'of pages shown' if online else 'on held-out queries'}")
     for axis in axes[-1]:
         axis.set_xlabel("impressions")
     about = coverage.grid(grid).title or grid

@@ -96,8 +96,9 @@ def _slugs(grids: Sequence[str]) -> dict[str, str]:
 
 def _caption(coverage: Coverage, grid: str, until: int | None = None, online: bool = False) -> str:
     impressions = until or max(record.impressions for record in coverage.results.select(grid=grid))
-    shown = "Mean nDCG@10 of the pages shown since the last point, on"
-    measured = shown if online else "Offline nDCG@10 on held-out queries of"
+    metric = coverage.results.metric.title
+    shown = f"Mean {metric} of the pages shown since the last point, on"
+    measured = shown if online else f"Offline {metric} on held-out queries of"
     text = (
         f"{measured} {listed(coverage.collections(grid))} over "
         f"{'the first ' if until else ''}{impressions:,} impressions, with {listed(coverage.users(grid))} clicks. "

@@ -67,6 +67,12 @@ def with_numbers(
     return study if seed is None else replace(study, seed=seed)
 
 
+def with_metrics(study: Study, names: Iterable[str]) -> Study:
+    """Measured by these metrics instead; the first is what tables and figures show."""
+    chosen = tuple(names)
+    return replace(study, metrics=chosen) if chosen else study
+
+
 def with_settings(study: Study, assignments: Iterable[str]) -> Study:
     """`learner.learning_rate=0.03` for every learner that has the setting, `ROLTR.discount=0.5` for one method."""
     for assignment in assignments:

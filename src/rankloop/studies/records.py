@@ -8,6 +8,7 @@
 A record appears by renaming a finished file, so whatever kills a process costs only the runs in flight.
 """
 
+import copy
 import hashlib
 import json
 import math
@@ -20,17 +21,21 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from rankloop.errors import DataError
+from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
-from rankloop.run import Run
+from rankloop.metrics.names import Metric, metric
+from rankloop.metrics.ndcg import CUTOFF
+from rankloop.run import Curves, Run
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
-from rankloop.studies.specification import Cell, Study
+from rankloop.studies.specification import Cell, Study, metrics_of
 
 SCHEMA = pa.schema(
     [
         ("key", pa.string()),
+        ("metric", pa.string()),
         ("online_ndcg", pa.float64()),
         ("offline_ndcg", pa.float64()),
         ("gradient_variance", pa.float64()),
@@ -38,6 +43,20 @@ SCHEMA = pa.schema(
         ("offline_at", pa.list_(pa.int64())),
         ("offline_curve", pa.list_(pa.float64())),
         ("online_curve", pa.list_(pa.float64())),
+        (
+            "others",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("metric", pa.string()),
+                        ("online", pa.float64()),
+                        ("offline", pa.float64()),
+                        ("offline_curve", pa.list_(pa.float64())),
+                        ("online_curve", pa.list_(pa.float64())),
+                    ]
+                )
+            ),
+        ),
         ("weights", pa.list_(pa.float64())),
         ("learning_seconds", pa.float64()),
         ("evaluation_seconds", pa.float64()),
@@ -46,16 +65,35 @@ SCHEMA = pa.schema(
     ]
 )
 
+# What each test query got is large, and read only by those who ask for it.
+QUERIES = pa.schema(
+    [
+        ("metrics", pa.list_(pa.string())),
+        ("query_ids", pa.list_(pa.int64())),
+        ("query_values", pa.list_(pa.list_(pa.float32()))),
+    ]
+)
+
 CURVE = (
     "key", "grid", "collection", "user", "label", "learner", "fold", "seed", "impression", "offline_ndcg", "online_ndcg"
 )  # fmt: skip
 
 
+class ByMetric(msgspec.Struct, frozen=True, kw_only=True):
+    """A run by a metric other than nDCG; where no page shows enough for it, `online` is NaN and its curve empty."""
+
+    metric: str
+    online: float
+    offline: float
+    offline_curve: list[float]
+    online_curve: list[float]
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run and its place in the study.
 
-    `offline_curve` is nDCG@10 on the test split at impressions `offline_at`; `online_curve` the mean nDCG@10 of the
-    pages shown in each interval between two of them.
+    `offline_curve` is nDCG on the test split at impressions `offline_at`; `online_curve` the mean nDCG of the pages
+    shown in each interval between two of them. `metric` says which nDCG, `others` has the same for other metrics.
     """
 
     key: str
@@ -76,6 +114,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     offline_at: list[int]
     offline_curve: list[float]
     online_curve: list[float]
+    metric: str = f"ndcg@{CUTOFF}"
+    others: list[ByMetric] = []
     weights: list[float]
     learning_seconds: float
     evaluation_seconds: float
@@ -86,6 +126,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def learning_speed(self) -> float:
         """The mean of the offline curve, NaN without one: the spec's measure of how fast a method learns."""
         return float(np.mean(self.offline_curve)) if self.offline_curve else math.nan
+
+    def by(self, name: str) -> "Record":
+        """The same run measured by another metric, whose numbers and curves take the place of nDCG's."""
+        if name == self.metric:
+            return self
+        one = next((one for one in self.others if one.metric == name), None)
+        if one is None:
+            have = ", ".join([self.metric, *(one.metric for one in self.others)])
+            raise SettingsError(
+                f"these runs were not measured by {name}, only by {have}; `metrics` in the study file says by what"
+            )
+        return msgspec.structs.replace(
+            self, metric=name, online_ndcg=one.online, offline_ndcg=one.offline, offline_curve=one.offline_curve,
+            online_curve=one.online_curve,
+        )  # fmt: skip
 
 
 class Reading(NamedTuple):
@@ -108,6 +163,21 @@ class Results:
         self.study = study
         self.records = list(records)
         self.reading = reading
+
+    @property
+    def metric(self) -> Metric:
+        """What `online_ndcg`, `offline_ndcg` and the curves are measured by: nDCG, unless `by` chose another metric."""
+        return metric(self.records[0].metric) if self.records else metrics_of(self.study)[0]
+
+    def by(self, name: str | None = None) -> "Results":
+        """The same runs seen by another metric of the study; without a name, by the first that it names."""
+        measured = {self.metric.name, *(one.metric for record in self.records[:1] for one in record.others)}
+        wanted = metric(name or self.study.metrics[0], self.study.page_size, "results").name
+        if name is None and wanted not in measured:
+            return self  # of a version that measured nDCG@10 alone
+        seen = copy.copy(self)
+        seen.records = [record.by(wanted) for record in self.records]
+        return seen
 
     def select(self, **place: Any) -> list[Record]:
         """The records with these values (`grid=`, `collection=`, `user=`, `label=`, `learner=`, …), by seed."""
@@ -134,10 +204,12 @@ def key_of(cell: Cell, content_hash: str) -> str:
 def write_record(folder: Path, key: str, run: Run) -> Path:
     """One finished run as one file, whole or not at all."""
     at = run.offline_curve[:, 0].astype(int).tolist()
+    queries = run.by_query
     table = pa.Table.from_pylist(
         [
             {
                 "key": key,
+                "metric": run.ndcg.name,
                 "online_ndcg": run.online_ndcg,
                 "offline_ndcg": run.offline_ndcg,
                 "gradient_variance": run.gradient_variance,
@@ -145,18 +217,32 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
                 "offline_at": at,
                 "offline_curve": run.offline_curve[:, 1].tolist(),
                 "online_curve": run.online_means.tolist(),
+                "others": [_by_metric(run.by(one)) for one in run.metrics if one != run.ndcg],
                 "weights": run.weights.tolist(),
                 "learning_seconds": run.seconds["learning"],
                 "evaluation_seconds": run.seconds["evaluation"],
                 "settings": json.dumps(run.settings, sort_keys=True),
                 "manifest": json.dumps(run.manifest, sort_keys=True),
+                "metrics": [one.name for one in queries.metrics],
+                "query_ids": queries.query_ids if len(queries.values) else [],
+                "query_values": list(queries.values[-1]) if len(queries.values) else [],
             }
         ],
-        schema=SCHEMA,
+        schema=pa.unify_schemas([SCHEMA, QUERIES]),
     )
     path = record_path(folder, key)
-    write_table(table, path)
+    write_table(table, path, compression="zstd", use_dictionary=_DICTIONARIES, column_encoding=_ENCODINGS)
     return path
+
+
+def _by_metric(curves: Curves) -> dict[str, Any]:
+    return {
+        "metric": curves.metric.name,
+        "online": curves.online,
+        "offline": curves.offline,
+        "offline_curve": curves.offline_curve[:, 1].tolist(),
+        "online_curve": curves.online_means.tolist(),
+    }
 
 
 def record_path(folder: Path, key: str) -> Path:
@@ -164,10 +250,10 @@ def record_path(folder: Path, key: str) -> Path:
     return folder / "runs" / f"{key}.parquet"
 
 
-def write_table(table: pa.Table, path: Path) -> None:
+def write_table(table: pa.Table, path: Path, **how: Any) -> None:
     """A Parquet file that appears whole or not at all."""
     with written_whole(path) as partial:
-        pq.write_table(table, partial)
+        pq.write_table(table, partial, **how)
 
 
 def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record]:
@@ -188,7 +274,29 @@ def _read_row(path: Path) -> dict[str, Any] | None:
     return row | {"settings": json.loads(row["settings"]), "manifest": json.loads(row["manifest"])}
 
 
+class QueryResults(NamedTuple):
+    """What each test query got at the end of a run: (metrics, queries), NaN where nothing is relevant."""
+
+    metrics: tuple[str, ...]
+    query_ids: NDArray[np.int64]
+    values: NDArray[np.float32]
+
+
+def read_queries(folder: Path, record: Record) -> QueryResults:
+    """The query results of a run, from its record."""
+    path = record_path(folder, record.key)
+    try:
+        table = pq.read_table(path, columns=QUERIES.names)
+        metrics, ids, values = (table.column(name).combine_chunks() for name in QUERIES.names)
+        names = tuple(metrics.flatten().to_pylist())
+        numbers = values.flatten().flatten().to_numpy().reshape(len(names), -1)
+        return QueryResults(names, ids.flatten().to_numpy(), numbers)
+    except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+        raise DataError(f"{path} has no query results ({error}); run the study again to have them") from None
+
+
 def _record(cell: Cell, row: dict[str, Any]) -> Record:
+    others = msgspec.convert(row["others"] or [], list[ByMetric])
     return Record(
         grid=cell.grid,
         collection=cell.source.name,
@@ -200,25 +308,42 @@ def _record(cell: Cell, row: dict[str, Any]) -> Record:
         label=cell.label,
         seed=cell.seed,
         impressions=cell.impressions,
-        **row,
+        **row | {"others": others},
     )
 
 
 def summary_rows(results: Results) -> list[dict[str, Any]]:
     """One row per run, as flat as a table wants it."""
-    rows = [msgspec.to_builtins(record) for record in results.records]
+    rows = [msgspec.to_builtins(record) | _flat(record) for record in results.records]
     return [row | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS} for row in rows]
 
 
+def _flat(record: Record) -> dict[str, float]:
+    """Other metrics under names of their own: `offline_err@10`."""
+    ends = {f"offline_{one.metric}": one.offline for one in record.others}
+    return ends | {f"online_{one.metric}": one.online for one in record.others if _is_seen(one)}
+
+
+def _is_seen(one: ByMetric) -> bool:
+    return metric(one.metric).is_seen_on_pages
+
+
 def curve_rows(results: Results) -> list[dict[str, Any]]:
-    """One row per run and evaluation point, with the columns `CURVE`."""
-    return [
-        {name: row[name] for name in CURVE[:-3]} | {"impression": at, "offline_ndcg": offline, "online_ndcg": online}
-        for row in map(msgspec.to_builtins, results.records)
-        for at, offline, online in zip(
-            row["offline_at"], row["offline_curve"], [None, *row["online_curve"]][: len(row["offline_at"])], strict=True
-        )
-    ]
+    """One row per run and evaluation point, with the columns `CURVE`, and two for each further metric."""
+    made = []
+    for record in results.records:
+        place = {name: getattr(record, name) for name in CURVE[:-3]}
+        curves: dict[str, list[Any]] = {
+            "offline_ndcg": record.offline_curve,
+            "online_ndcg": [None, *record.online_curve],
+        }
+        for one in record.others:
+            curves[f"offline_{one.metric}"] = one.offline_curve
+            if _is_seen(one):
+                curves[f"online_{one.metric}"] = [None, *one.online_curve]
+        for point, at in enumerate(record.offline_at):
+            made.append(place | {"impression": at} | {name: curve[point] for name, curve in curves.items()})
+    return made
 
 
 def write_summary(folder: Path, results: Results) -> None:
@@ -242,3 +367,6 @@ def read_results(folder: Path) -> Results:
 
 
 _DOCUMENTS = ("settings", "manifest")
+# Query numbers go up by a little, again and again: their differences take a tenth of the room.
+_ENCODINGS = {"query_ids.list.element": "DELTA_BINARY_PACKED"}
+_DICTIONARIES = ["metrics.list.element", "query_values.list.element.list.element"]

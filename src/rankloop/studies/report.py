@@ -18,6 +18,7 @@ from rankloop.data.worlds import WORLDS
 from rankloop.display import counted, duration, p_value
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
+from rankloop.metrics import names
 from rankloop.pictures import Size
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
@@ -28,14 +29,17 @@ from rankloop.studies.specification import Source, load_study
 from rankloop.studies.tables import Column, Entry, Table
 
 
-def write(results: Results, folder: Path) -> Path:
-    """Write `report.html`, `report.md`, `tables.tex`, `tables/` (CSV) and `figures/` into a folder; the page's path."""
+def write(results: Results, folder: Path, metric: str | None = None) -> Path:
+    """Write `report.html`, `report.md`, `tables.tex`, `tables/` (CSV) and `figures/` into a folder; the page's path.
+
+    Tables and figures show `metric`, by default the first that the study names; the claims are about nDCG.
+    """
     with suppress(OSError):  # writing says what is wrong
         (folder / "tables").mkdir(parents=True, exist_ok=True)
-    pictures = figures.figures_for(results)
+    pictures = figures.figures_for(results.by(metric))
     for picture in pictures:
         picture.write(folder)
-    blocks = blocks_for(results, pictures)
+    blocks = blocks_for(results, pictures, metric)
     made = [block.table for block in blocks if isinstance(block, Tabulated)]
     # Whole or not at all: a reader may have the page open.
     write_text(folder / "report.md", [page.markdown(blocks)])
@@ -64,14 +68,14 @@ def _by_file_name(made: Sequence[Table]) -> dict[str, Table]:
     return named
 
 
-def blocks_for(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:
-    """What a report of these results consists of, whatever it is written as."""
+def blocks_for(results: Results, pictures: Sequence[figures.Figure], metric: str | None = None) -> list[Block]:
+    """What a report of these results consists of, whatever it is written as; tables show `metric`."""
     study, coverage = results.study, Coverage(results)
     blocks: list[Block] = [Heading(1, study.title or study.name)]
     if study.question:
         blocks.append(Paragraph(study.question, "question"))
     blocks += [Heading(2, "What was run"), Definitions(tuple(_facts(coverage)))]
-    by_grid = tables.tables_for(results)
+    by_grid = tables.tables_for(results.by(metric))
     for grid, twins in coverage.distinct_grids().items():
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
         if twins:
@@ -99,6 +103,7 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
         ("users", ", ".join(results.axis("user"))),
         ("learners", ", ".join(dict.fromkeys(learners))),
         ("impressions", _counted(f"{record.impressions:,}" for record in records)),
+        ("metrics", ", ".join(names.metric(name).title for name in _metrics(records[0]))),
         ("seeds", f"{min(record.seed for record in records)} to {max(record.seed for record in records)}"),
         ("computing time", f"{duration(seconds)}, summed over {counted(len(finished), 'run')}"),
     ]
@@ -108,6 +113,10 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     return facts + [
         ("machine", name if len(machines) == 1 else f"{name}: {counted(n, 'run')}") for name, n in machines.items()
     ]
+
+
+def _metrics(record: Record) -> list[str]:
+    return [record.metric, *(one.metric for one in record.others)]
 
 
 def _collection(source: Source, records: Sequence[Record]) -> str:

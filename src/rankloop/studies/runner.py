@@ -155,6 +155,7 @@ def run_cell(cell: Cell) -> Run:
         seed=cell.seed,
         evaluate_every=cell.evaluate_every,
         page_size=cell.page_size,
+        metrics=cell.metrics,
         gradient_variance=cell.gradient_variance,
     )
 

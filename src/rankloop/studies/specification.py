@@ -18,6 +18,7 @@ from rankloop.data import Collection
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
+from rankloop.metrics.names import Metric, named, with_ndcg
 from rankloop.settings import explained, require_whole_number
 
 
@@ -86,8 +87,9 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A whole study: defaults, and the grids that it consists of; `include` takes in the grids of other studies.
 
-    `plugins` are the modules that bring learners, users and rankers of one's own: by name as the file has them, or, in
-    a study that was read from a file, by their files where they have one.
+    `metrics` are names such as `ndcg@10` and `map`; one without a cut-off ends where the page ends. `plugins` are the
+    modules that bring learners, users and rankers of one's own: by name as the file has them, or, in a study that was
+    read from a file, by their files where they have one.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     repeats: int = 15
     evaluate_every: int = 1000
     page_size: int = 10
+    metrics: tuple[str, ...] = ("ndcg",)
     users: tuple[str | dict[str, Any], ...] = ("perfect", "noisy")
     collections: tuple[str | dict[str, Any], ...] = ("mslr",)
     grids: tuple[Grid, ...] = ()
@@ -118,6 +121,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     impressions: int
     evaluate_every: int
     page_size: int
+    metrics: tuple[str, ...]
     gradient_variance: bool
 
     def on(self, data: Collection) -> "Cell":
@@ -138,6 +142,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
             "impressions": self.impressions,
             "evaluate_every": self.evaluate_every,
             "page_size": self.page_size,
+            "metrics": list(self.metrics),
             "gradient_variance": self.gradient_variance,
         }
 
@@ -238,6 +243,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     evaluate_every = _chosen(where, "evaluate_every", grid.evaluate_every, study.evaluate_every)
     require_whole_number(where, "seed", study.seed)
     require_whole_number(where, "page_size", study.page_size, at_least=1)
+    measured = tuple(str(one) for one in metrics_of(study))
     chosen_users = study.users if grid.users is None else grid.users
     collections = study.collections if grid.collections is None else grid.collections
     for axis, values in (("learners", grid.learners), ("users", chosen_users), ("collections", collections)):
@@ -266,8 +272,14 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
                         impressions=impressions,
                         evaluate_every=evaluate_every,
                         page_size=study.page_size,
+                        metrics=measured,
                         gradient_variance=grid.gradient_variance,
                     )
+
+
+def metrics_of(study: Study) -> tuple[Metric, ...]:
+    """What the study's rankings are measured by; the first is shown unless another is asked for."""
+    return with_ndcg(named(study.metrics, study.page_size, f"study {study.name}"), study.page_size)
 
 
 def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:

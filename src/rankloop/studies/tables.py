@@ -97,13 +97,20 @@ def tables_for(results: Results) -> list[tuple[str, Table]]:
     coverage = Coverage(results)
     made: list[tuple[str, Table]] = []
     for grid in coverage.distinct_grids():
-        if coverage.compares_methods(grid):
+        if coverage.compares_methods(grid) and results.metric.is_seen_on_pages:
             made.append((grid, _online_table(coverage, grid)))
         made += [(grid, table) for table in _baseline_tables(coverage, grid)]
         made.append((grid, _grid_table(coverage, grid)))
         if summary := summary_table(coverage, grid):
             made.append((grid, summary))
     return made
+
+
+def _fields(coverage: Coverage, online_digits: int = 1) -> list[tuple[str, str, int]]:
+    """What is shown of each run, by the metric that was chosen: field, heading, digits. Whole rankings have no pages."""
+    metric = coverage.results.metric
+    online = [("online_ndcg", f"online {metric.title}", online_digits)] if metric.is_seen_on_pages else []
+    return [*online, ("offline_ndcg", f"offline {metric.title}", 4)]
 
 
 def _online_table(coverage: Coverage, grid: str) -> Table:
@@ -126,8 +133,9 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
                     number, mark = published[collection].get((user, label), (math.nan, ""))
                     row.append(Entry(f"{number:.2f}" if math.isfinite(number) else MISSING, mark=mark))
             rows.append(tuple(row))
+    name = coverage.results.metric.title
     notes = [
-        "Online nDCG@10: Σ 0.9995^i · nDCG@10 of the page shown at impression i, 2000 at most.",
+        f"Online {name}: Σ 0.9995^i · {name} of the page shown at impression i, 2000 at most.",
         *_notes(coverage, grid),
     ]
     if any(marks.values()):
@@ -135,17 +143,16 @@ def _online_table(coverage: Coverage, grid: str) -> Table:
     if any(published.values()):
         notes.append("Published: Table 2 of the paper, on the same collection; 15 runs of 100,000 impressions.")
     return Table(
-        f"{grid}-online", "Online nDCG@10: what users saw while the methods learned", tuple(columns), tuple(rows), 1,
+        f"{grid}-online", f"Online {name}: what users saw while the methods learned", tuple(columns), tuple(rows), 1,
         tuple(notes), BEST,
     )  # fmt: skip
 
 
 def _baseline_tables(coverage: Coverage, grid: str) -> list[Table]:
     """Every learner against the baseline, online and offline."""
-    fields = (("online_ndcg", "online nDCG@10", 2), ("offline_ndcg", "offline nDCG@10", 4))
     return [
         _baseline_table(coverage, grid, compared, name, digits)
-        for field, name, digits in fields
+        for field, name, digits in _fields(coverage, 2)
         if (compared := against_baseline(coverage, grid, field))
     ]
 
@@ -194,7 +201,7 @@ def estimate_text(estimate: Estimate, digits: int) -> str:
 
 def summary_table(coverage: Coverage, grid: str) -> Table | None:
     """Interquartile means, where there are enough runs for them to be something else than means."""
-    fields = (("online_ndcg", "online nDCG@10", 1), ("offline_ndcg", "offline nDCG@10", 4))
+    fields = _fields(coverage)
     places = [place for place in coverage.places(grid) if len(coverage.runs(*place)) >= _FEWEST_QUARTERS]
     if not places:
         return None
@@ -225,8 +232,8 @@ def _middle(coverage: Coverage, values: Values, digits: int) -> str:
 
 
 def _grid_table(coverage: Coverage, grid: str) -> Table:
-    fields = [("online_ndcg", "online nDCG@10", 1), ("offline_ndcg", "offline nDCG@10", 4)]
-    fields += [("learning_speed", "learning speed", 4)]
+    fields = [*_fields(coverage), ("learning_speed", "learning speed", 4)]
+    compared = [field for field, _, _ in fields]
     records = coverage.results.select(grid=grid)
     if any(math.isfinite(record.gradient_variance) for record in records):
         fields.append(("gradient_variance", "gradient variance", 3))
@@ -236,7 +243,7 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
     rows = []
     for collection in coverage.collections(grid):
         for user in coverage.users(grid):
-            first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in fields[:3]}
+            first = {field: standing(coverage, grid, collection, user, field) for field in compared}
             for label in coverage.labels(grid):
                 row = [_name(collection), _name(user), _name(label)]
                 place = grid, collection, user, label
@@ -249,7 +256,7 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
                 rows.append(tuple(row))
     impressions = max(record.impressions for record in records)
     notes = [
-        f"Offline: nDCG@10 on held-out queries after {impressions:,} impressions, excluding queries without a "
+        f"Offline: {coverage.results.metric.title} on held-out queries after {impressions:,} impressions, excluding queries without a "
         "relevant candidate. Learning speed: the mean of the offline curve.",
         *_notes(coverage, grid),
     ]
@@ -281,7 +288,7 @@ def _interval(coverage: Coverage, place: Place, field: str, digits: int) -> str:
 def _published(coverage: Coverage, grid: str, collection: str) -> dict[tuple[str, str], tuple[float, str]]:
     """The paper's numbers by user and method, if this is the paper's own collection."""
     records = coverage.results.select(grid=grid, collection=collection)
-    if not records or not records[0].is_published:
+    if not records or not records[0].is_published or records[0].metric != "ndcg@10":
         return {}
     methods = {label for label in coverage.labels(grid) if label == coverage.learner(grid, label)}
     return {

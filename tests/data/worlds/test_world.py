@@ -18,7 +18,7 @@ from rankloop.data.collection import Split
 from rankloop.data.worlds import WORLDS, World
 from rankloop.data.worlds.world import SPLITS
 from rankloop.errors import DataError, RankloopError, SettingsError
-from rankloop.metrics import dcg, gains, ideal_dcg, mean_ndcg
+from rankloop.metrics import dcg, gains, ideal_dcg, mean_over_queries
 
 NAMES = tuple(WORLDS)
 PART = {"mslr-like": 0.05, "yahoo-like": 0.04, "istella-like": 0.01, "tiny": 2.0}
@@ -184,7 +184,7 @@ def ndcg_of(scores: np.ndarray, part: Split) -> float:
     for q, (begin, end) in enumerate(zip(part.offsets[:-1], part.offsets[1:], strict=True)):
         best = np.argsort(-scores[begin:end], kind="stable")[:10]
         reached[q] = dcg(part.grades[begin:end][best]) / ideal[q] if ideal[q] else 0.0
-    return float(mean_ndcg(reached, ideal))
+    return float(mean_over_queries(reached, ideal > 0))
 
 
 def linear_ranker(part: Split, penalty: float = 1e-3) -> np.ndarray:

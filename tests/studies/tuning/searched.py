@@ -1,6 +1,7 @@
 """A search small enough to run, and results made by hand."""
 
 import rankloop as rl
+from rankloop.metrics import metric
 from rankloop.studies.specification import Source
 from rankloop.studies.tuning import Candidate, TuningResult
 
@@ -16,5 +17,5 @@ def made(*means, name="learning_rate", values=(0.01, 0.1, 1.0)):
     return TuningResult(
         candidates=tuple(Candidate(*parts, (mean,)) for *parts, mean in zip(learners, chosen, means, strict=True)),
         objective="online", user=rl.users.noisy(), data="tiny", source=Source(data="tiny"),
-        impressions=100, repeats=1, seed=1,
+        impressions=100, repeats=1, seed=1, metric=metric("ndcg"),
     )  # fmt: skip

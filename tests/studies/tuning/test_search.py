@@ -47,6 +47,15 @@ def test_the_test_split_is_never_read_where_processes_open_the_collection(result
         assert again.candidates == result.candidates
 
 
+def test_candidates_are_compared_by_the_metric_that_is_asked_for(results):
+    found = tune(rl.ROLTR(), "noisy", poisoned(), objective="offline", metric="map", **SMALL)
+    held_out = dataclasses.replace(TINY, test=TINY.vali)
+    run = rl.simulate(found.best.learner, rl.users.noisy(), held_out, 300, 1, evaluate_every=300, metrics="map")
+    assert found.best.values[0] == run.by("map").offline
+    assert found.measured == "MAP on the validation queries after the last impression"
+    assert results["speed"].measured == "nDCG@10 on the validation queries, mean over the learning curve"
+
+
 def test_repeats_are_runs_of_simulate_on_the_validation_split(results):
     best = results["offline"].best
     held_out = dataclasses.replace(TINY, test=TINY.vali)
@@ -145,6 +154,8 @@ BARREN = rl.Split.of(np.zeros((2, TINY.features)), [0, 0], [1, 1])
         ({"objective": "luck"}, "objective must be one of 'online', 'offline', 'speed'; got 'luck'"),
         ({"impressions": 0}, "impressions"),
         ({"repeats": 0}, "repeats"),
+        ({"metric": "ndgc"}, "a metric must be one of ndcg"),
+        ({"metric": "map"}, "no page shows what map needs"),
         ({"seed": -1}, "seed"),
         ({"seed": 2**64 - 1}, "seed"),
         ({"workers": 0}, "workers"),

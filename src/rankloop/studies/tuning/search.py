@@ -22,6 +22,8 @@ from rankloop.data.worlds import WORLDS
 from rankloop.engines.processes import each_done
 from rankloop.errors import DataError, DivergenceError, SettingsError
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
+from rankloop.metrics import names
+from rankloop.metrics.names import Metric
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.statistics import Interval, interval
@@ -31,9 +33,9 @@ from rankloop.studies.tuning.values import described
 from rankloop.users import User
 
 OBJECTIVES = {
-    "online": "Σ 0.9995^i · nDCG@10 of the pages shown, to people who ask the validation queries",
-    "offline": "nDCG@10 on the validation queries after the last impression",
-    "speed": "nDCG@10 on the validation queries, mean over the learning curve",
+    "online": "Σ 0.9995^i · {metric} of the pages shown, to people who ask the validation queries",
+    "offline": "{metric} on the validation queries after the last impression",
+    "speed": "{metric} on the validation queries, mean over the learning curve",
 }
 Objective = Literal["online", "offline", "speed"]
 
@@ -78,6 +80,12 @@ class TuningResult:
     impressions: int
     repeats: int
     seed: int
+    metric: Metric
+
+    @property
+    def measured(self) -> str:
+        """What was compared, in words."""
+        return OBJECTIVES[self.objective].format(metric=self.metric.title)
 
     @cached_property
     def best(self) -> Candidate:
@@ -114,6 +122,7 @@ def tune(
     repeats: int = 5,
     seed: int = 1,
     objective: Objective = "online",
+    metric: str = "ndcg",
     workers: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> TuningResult:
@@ -129,6 +138,7 @@ def tune(
         impressions, repeats: of each candidate.
         seed: of the first repeat; the others count on.
         objective: what is compared: `online`, `offline` or `speed` (the mean of the offline curve).
+        metric: what rankings are measured by; online only what pages show.
         workers: processes; None: all cores. The result does not depend on it.
         progress: called with a word on each finished run.
 
@@ -140,6 +150,7 @@ def tune(
     """
     require_learner("tune", learner)
     cores = _check(impressions, repeats, seed, objective, workers)
+    measure = _metric(metric, objective)
     space = search_space(learner, search)
     learners = learners_of(learner, space)
     place = data if isinstance(data, Collection) else source_of(data, "tune")
@@ -150,7 +161,7 @@ def tune(
         # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
         simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)
     trials = [
-        _Trial(number, repeat, one, somebody, impressions, seed + repeat, objective)
+        _Trial(number, repeat, one, somebody, impressions, seed + repeat, objective, measure.name)
         for number, one in enumerate(learners)
         for repeat in range(repeats)
     ]
@@ -172,7 +183,15 @@ def tune(
         impressions=impressions,
         repeats=repeats,
         seed=seed,
+        metric=measure,
     )
+
+
+def _metric(name: str, objective: str) -> Metric:
+    made = names.metric(name, where="tune")
+    if objective == "online" and not made.is_seen_on_pages:
+        raise SettingsError(f"tune: no page shows what {made} needs; choose a cut-off, or another objective")
+    return made
 
 
 def _check(impressions: int, repeats: int, seed: int, objective: str, workers: int | None) -> int:
@@ -194,6 +213,7 @@ class _Trial(NamedTuple):
     impressions: int
     seed: int
     objective: str
+    metric: str
 
 
 def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
@@ -201,12 +221,16 @@ def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
     every = {"online": 0, "offline": trial.impressions, "speed": points_every(trial.impressions)}[trial.objective]
     try:
         with np.errstate(over="ignore"):
-            run = simulate(trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every)
+            run = simulate(
+                trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every,
+                metrics=trial.metric, by_query="none",
+            )  # fmt: skip
     except DivergenceError:
         return trial, math.nan
+    curves = run.by(trial.metric)
     if trial.objective == "online":
-        return trial, run.online_ndcg
-    return trial, run.offline_ndcg if trial.objective == "offline" else float(run.offline_curve[:, 1].mean())
+        return trial, curves.online
+    return trial, curves.offline if trial.objective == "offline" else float(curves.offline_curve[:, 1].mean())
 
 
 def points_every(impressions: int) -> int:

@@ -11,7 +11,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.plugins import needed_by
 from rankloop.studies.specification import Source
-from rankloop.studies.tuning.search import OBJECTIVES, Candidate, TuningResult, points_every
+from rankloop.studies.tuning.search import Candidate, TuningResult, points_every
 from rankloop.studies.tuning.values import toml
 
 
@@ -33,7 +33,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
     tried = [f"#   {candidate}: {shown(candidate, result.objective)}" for candidate in result.candidates]
     lines = [
         f"# Chosen on the validation split of {place.name}: {best.learner.name} with {best}.",
-        f"# {OBJECTIVES[result.objective]};",
+        f"# {result.measured};",
         f"# mean of {result.repeats} runs of {result.impressions:,} impressions ± 95 % t-interval:",
         *tried,
         f"name = {toml(f'tuned-{best.learner.name.lower()}')}",
@@ -44,6 +44,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
         f"impressions = {result.impressions}",
         f"repeats = {result.repeats if repeats is None else repeats}",
         f"evaluate_every = {points_every(result.impressions)}",
+        f"metrics = {toml([result.metric.name])}",
         f"users = {toml([user])}",
         f"collections = {toml([msgspec.to_builtins(place)])}",
         "",

@@ -108,7 +108,7 @@ class Shelf:
             return Opened(standing, folder, blocks, pictures.kept(folder, blocks), None)
         try:
             results = read_finished(folder, read_study(folder))
-            drawn = figures.figures_for(results)
+            drawn = figures.figures_for(results.by())
             written = folder / "results.parquet" if is_summarised(folder) else None
             # The study's own file takes the place of the same as JSON.
             settings = Folded("The study as TOML", (folder / "study.toml").read_text(encoding="utf-8"))

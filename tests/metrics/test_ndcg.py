@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
-from threadpoolctl import threadpool_limits
 
-from rankloop.metrics import dcg, gains, ideal_dcg, ndcg, online_performance
+from rankloop.metrics import dcg, gains, ideal_dcg, ndcg
 
-from .proofs import literal
+from ..proofs import literal
 
 graded = st.lists(st.integers(0, 4), min_size=2, max_size=25)
 proof = settings(max_examples=60)
@@ -72,23 +71,7 @@ def test_the_ideal_is_the_dcg_of_the_sorted_candidates(queries):
     np.testing.assert_allclose(ideal_dcg(grades, offsets), wanted, rtol=1e-14)
 
 
-def test_online_performance_is_the_discounted_sum_and_two_thousand_at_most():
-    assert online_performance([0.5, 1.0, 0.25], 0.5) == 0.5 + 0.5 + 0.0625
-    assert online_performance([]) == 0.0
-    # Σ 0.9995^i = 2000 (1 − 0.9995^T).
-    assert online_performance(np.ones(1000)) == pytest.approx(2000 * (1 - 0.9995**1000), rel=1e-12)
-
-
 def test_a_page_is_held_against_the_best_of_all_candidates_not_of_those_shown():
     """2 and 1 are shown in the best order, but a 3 was left out: 3 + 1/log2(3) against 7 + 3/log2(3) + 1/2."""
     assert ndcg([2, 1], [1, 3, 2, 0]) == pytest.approx((3 + 1 / math.log2(3)) / (7 + 3 / math.log2(3) + 1 / 2))
     assert ndcg([3, 2, 1, 0], [1, 3, 2, 0]) == 1.0
-
-
-def test_online_performance_has_the_same_bits_whatever_the_number_of_threads():
-    curve = np.random.default_rng(1).random(100_000)
-    values = set()
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            values.add(online_performance(curve))
-    assert len(values) == 1

@@ -1,0 +1,53 @@
+"""`rankloop queries`: two methods query by query."""
+
+import json
+
+import pytest
+
+from ..studies.test_by_query import MEASURED
+from ..studies.test_runner import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    run(MEASURED.replace("repeats = 4", 'repeats = 2\nusers = ["noisy"]'), folder)
+    return folder
+
+
+def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_path):
+    code, out, _ = rankloop(
+        "queries", folder, "ROLTR", "--metric", "map", "--worst", 3, "--picture", tmp_path / "q.svg"
+    )
+    assert code == 0
+    assert "ROLTR − PDGD, noisy clicks, tiny: MAP" in out
+    assert "paired over" in out
+    assert (tmp_path / "q.svg").exists()
+    code, out, _ = rankloop("queries", folder, "PDGD", "--against", "ROLTR", "--json")
+    [found] = json.loads(out)
+    assert (found["metric"], found["pairs"]) == ("ndcg@10", 2)
+    assert found["better"] + found["equal"] + found["worse"] == len(found["queries"])
+    losses = [query["ours"] - query["theirs"] for query in found["queries"]]
+    assert losses == sorted(losses)
+
+
+def test_a_method_that_was_not_run_is_named(rankloop, folder):
+    code, _, err = rankloop("queries", folder, "DBGD")
+    assert code == 2
+    assert "no runs of DBGD and PDGD" in err
+
+
+def test_results_and_report_show_the_metric_that_is_asked_for(rankloop, folder):
+    code, out, _ = rankloop("results", folder, "--metric", "map")
+    assert code == 0
+    assert "offline MAP" in out
+    assert "nDCG" not in out
+    code, out, _ = rankloop("results", folder, "--json")
+    row = json.loads(out)["rows"][0]
+    assert {"offline_map", "online_ndcg", "offline_ndcg"} <= row.keys()
+    code, out, _ = rankloop("report", folder, "--metric", "map")
+    assert code == 0
+    assert "MAP on held-out queries" in (folder / "report.md").read_text()
+    code, _, err = rankloop("results", folder, "--metric", "err")
+    assert code == 2
+    assert "not measured by err@10, only by ndcg@10, map" in err
