@@ -112,7 +112,8 @@ def simulate(
     points = evaluation_points(impressions, evaluate_every)
     learning, checkpoints = loop.run(impressions, points, record, progress)
     began = time.perf_counter()
-    offline = _Offline(learner, points, *loop.on_test(checkpoints, data), chosen, settings)
+    rankers, place = loop.on_test(checkpoints, data)
+    offline = _Offline(learner, points, rankers, place, chosen, settings)
     first = next(filter(is_page_ndcg, chosen))
     return Run(
         online_curve=np.ascontiguousarray(record.values[:, online.index(first)]),

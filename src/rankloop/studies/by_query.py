@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.metrics.names import Metric, metric
-from rankloop.statistics import Interval, compare, interval
+from rankloop.statistics import Interval, interval, paired_comparison
 from rankloop.studies.records import Record, Results, read_queries
 
 _SAME = 1e-6  # values are kept in single precision
@@ -52,7 +52,7 @@ class ByQuery(NamedTuple):
     @property
     def p(self) -> float:
         """The paired two-tailed t-test over queries."""
-        return compare(self.ours, self.theirs).paired_p
+        return paired_comparison(self.ours, self.theirs).p
 
     @property
     def tally(self) -> tuple[int, int, int]:

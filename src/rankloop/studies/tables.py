@@ -107,7 +107,7 @@ def tables_for(results: Results) -> list[tuple[str, Table]]:
 
 
 def _fields(coverage: Coverage, online_digits: int = 1) -> list[tuple[str, str, int]]:
-    """What is shown of each run, by the metric that was chosen: field, heading, digits. Whole rankings have no pages."""
+    """What is shown of each run, by the chosen metric: field, heading, digits. No page shows a whole ranking."""
     metric = coverage.results.metric
     online = [("online_ndcg", f"online {metric.title}", online_digits)] if metric.is_seen_on_pages else []
     return [*online, ("offline_ndcg", f"offline {metric.title}", 4)]
@@ -256,8 +256,8 @@ def _grid_table(coverage: Coverage, grid: str) -> Table:
                 rows.append(tuple(row))
     impressions = max(record.impressions for record in records)
     notes = [
-        f"Offline: {coverage.results.metric.title} on held-out queries after {impressions:,} impressions, excluding queries without a "
-        "relevant candidate. Learning speed: the mean of the offline curve.",
+        f"Offline: {coverage.results.metric.title} on held-out queries after {impressions:,} impressions, excluding "
+        "queries without a relevant candidate. Learning speed: the mean of the offline curve.",
         *_notes(coverage, grid),
     ]
     title = f"{coverage.grid(grid).title or grid}: all learners"
