@@ -96,6 +96,7 @@ def test_a_refold_goes_by_the_log_and_needs_no_state_that_can_be_read(log, store
     done = refold(address, "shop", log.at)
     assert (done.begins, done.learned, done.version, done.distance) == ("the beginning", 60, 61, 0.0)
     assert (load(store, store.models()[0])[0].ranker.weights == weights).all()
+    assert (done.forgotten, problems(address)) == (7, [])
 
 
 def test_with_its_first_events_gone_a_refold_begins_at_the_oldest_state_that_can_be_read(log, store, address):

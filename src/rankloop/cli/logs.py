@@ -158,7 +158,7 @@ def refold(
         f"its weights moved by {done.distance:.4g}"
     )
     if done.forgotten:
-        said += f"\n{done.forgotten:,} snapshots with the old weights were forgotten"
+        said += f"\n{done.forgotten:,} snapshots, damaged or with the old weights, were forgotten"
     if done.kept_states:
         said += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
     if done.version is None:

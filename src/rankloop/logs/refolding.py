@@ -39,7 +39,7 @@ class Refolded(msgspec.Struct, frozen=True):
         distance: how far they are from the old ones.
         begins: `the beginning`, or the version that the oldest events left build on.
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
-        forgotten: snapshots with the old weights that were deleted, because events had been erased.
+        forgotten: snapshots that were deleted: damaged ones and, if events had been erased, those with the old weights.
     """
 
     model: str
@@ -67,9 +67,7 @@ def refold(address: str | Path, name: str, at: int, progress: Progress = silent)
             body = encode(Restored(old.version, again.fold.state()))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
         version = _kept(store, model, offset, at)
-        forgotten = (
-            _forget_older(store, model, offset) if version is not None and model.id in store.erased_events() else 0
-        )
+        forgotten = _forget_older(store, model, offset) if version is not None else 0
         return Refolded(
             model=name,
             offset=offset,
@@ -190,7 +188,11 @@ def _save(store: Store, model: StoredModel, at: int) -> int | None:
 
 
 def _forget_older(store: Store, model: StoredModel, offset: int) -> int:
-    """Forget the states that may have learned from what was erased; where the model, or its log, begins stays."""
-    older = [snapshot.version for snapshot in store.snapshots(model.id)[:-1] if snapshot.offset < offset]
-    store.forget_snapshots(model.id, older)
-    return len(older)
+    """Forget the states that are damaged, and those that may have learned from what was erased; where the model, or
+    its log, begins stays if it can be read."""
+    older = [snapshot for snapshot in store.snapshots(model.id) if snapshot.offset < offset]
+    doomed = {snapshot.version for snapshot in older if _first_readable(store, model, [snapshot]) is None}
+    if model.id in store.erased_events():
+        doomed |= {snapshot.version for snapshot in older[:-1]}
+    store.forget_snapshots(model.id, doomed)
+    return len(doomed)
