@@ -19,6 +19,8 @@ from website import commands as commands_page
 import rankloop
 from rankloop import client
 from rankloop.learners import LEARNERS
+from rankloop.studies.runner import make_plan
+from rankloop.studies.specification import cells, parse
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -129,6 +131,31 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def toml_blocks():
+    """Every block of TOML in the documentation, as a study: a block without grids gets one."""
+    grid = '\n[[grids]]\nname = "any"\nlearners = [{ learner = "ROLTR" }]\n'
+    for page in TEXTS:
+        for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
+            if "[[grids]]" in block:
+                yield pytest.param(block, id=f"{page.name}-{number}")
+            else:
+                named = 'name = "any"\n' if not re.search(r"^name = ", block, re.MULTILINE) else ""
+                yield pytest.param(named + block + grid, id=f"{page.name}-{number}")
+
+
+@pytest.mark.parametrize("text", toml_blocks())
+def test_every_block_of_toml_is_a_study_that_runs(text, tmp_path):
+    study = parse(text, "a page")
+    asked = cells(study)
+    small = rankloop.load("tiny")
+    tried = set()
+    for cell in make_plan(study, asked, tmp_path / "results").cells if "plugins" not in text else ():
+        if (cell[0].user, cell[0].learner) not in tried:
+            tried.add((cell[0].user, cell[0].learner))
+            rankloop.simulate(cell[0].learner, cell[0].user, small, 20, seed=1, evaluate_every=0)
+    assert len(tried) >= 1
 
 
 @pytest.mark.process

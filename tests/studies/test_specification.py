@@ -3,18 +3,34 @@
 import pytest
 
 from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS
 from rankloop.studies.specification import cells, load_study, names, parse
+from rankloop.users import USERS, Cascade
 
 from .small_studies import SMALL
 
 
 def test_every_study_that_is_shipped_is_valid_and_has_the_papers_size():
     runs = {name: len(cells(load_study(name))) for name in names()}
-    assert set(runs) == {"quick", "rq1", "rq2", "rq3", "rq4", "rq5", "paper"}
+    assert set(runs) == {"quick", "rq1", "rq2", "rq3", "rq4", "rq5", "paper", "users"}
     assert runs["rq2"] == 6 * 2 * 15
     assert runs["rq5"] == 5 * 2 * 15
     assert runs["rq3"] == runs["rq4"] == 6 * 2 * 3 * 15
     assert runs["paper"] == sum(runs[f"rq{number}"] for number in range(1, 6))
+
+
+def test_the_study_of_people_has_every_kind_and_every_method_that_learns_from_clicks():
+    found = cells(load_study("users"))
+    own = {name for name, learner in LEARNERS.items() if learner.__module__.startswith("rankloop.")}
+    assert {cell.learner.name for cell in found} == {one for one in own if LEARNERS[one].learns_from == "clicks"}
+    assert {cell.user.__struct_config__.tag for cell in found} == {*USERS}
+    assert {cell.user.stop for cell in found if isinstance(cell.user, Cascade)} == {"after-click", "anywhere"}
+
+
+def test_people_share_no_name():
+    text = SMALL.replace("repeats = 4", "repeats = 4\nusers = ['noisy', { attraction = 'noisy' }]")
+    with pytest.raises(SettingsError, match="every user needs a name of its own; got noisy, noisy"):
+        parse(text, "my.toml")
 
 
 def test_repeats_are_spread_evenly_over_folds_and_methods_share_seeds_and_folds():

@@ -14,7 +14,7 @@ def test_the_navigational_person_reads_as_much_of_an_irrelevant_page_as_the_rule
 
 def test_the_two_rules_have_names_of_their_own():
     names = {cascade("navigational", stop=stop).name for stop in ("after-click", "anywhere")}
-    assert names == {"navigational cascade, stops after a click", "navigational cascade, stops anywhere"}
+    assert names == {"navigational cascade (after-click)", "navigational cascade (anywhere)"}
 
 
 def test_a_perfect_cascade_reads_to_the_end():
@@ -24,7 +24,7 @@ def test_a_perfect_cascade_reads_to_the_end():
 def test_tables_for_three_grades():
     user = cascade("navigational", stop="anywhere", grades=3)
     assert (user.attraction, user.stopping) == ((0.05, 0.5, 0.95), (0.2, 0.5, 0.9))
-    assert user.name == "navigational cascade, stops anywhere"
+    assert user.name == "navigational cascade (anywhere)"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_mixtures_of_mixtures_and_of_people_who_change():
 def test_people_are_users_names_or_settings():
     made = mixture(["perfect", {"kind": "cascade", "attraction": "navigational", "stop": "anywhere"}])
     assert made.people[1] == cascade("navigational", stop="anywhere")
-    assert made.name == "perfect + navigational cascade, stops anywhere"
+    assert made.name == "perfect + navigational cascade (anywhere)"
     assert [one.attraction for one in made.graded(3).people] == [(0.0, 0.5, 1.0), (0.05, 0.5, 0.95)]
 
 

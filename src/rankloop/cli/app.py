@@ -21,7 +21,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON 
 Data = Annotated[str, typer.Option(help="A synthetic world, a name or a path.")]
 Scale = Annotated[float, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")]
 Fold = Annotated[int | None, typer.Option(help="Which fold.")]
-User = Annotated[str, typer.Option(help="perfect, noisy, navigational or near-random.")]
+User = Annotated[
+    str, typer.Option(help="A name (perfect, noisy, navigational, near-random), or a table as in a study file.")
+]
 Against = Annotated[
     str | None, typer.Option(help="Compare with this method or label; PDGD by default, as in the paper.")
 ]

@@ -1,8 +1,8 @@
 """Pictures of results. One calm style, colours that survive colour blindness, intervals as bands, names at the lines.
 
 `figures_for` looks at what a study varies and decides what is worth a picture, so that a study of one's own gets the
-same treatment as the paper's: learning curves always; where methods are compared, what people saw and the first 10,000
-impressions; and the gradient's variance where it was recorded.
+same treatment as the paper's: learning curves; where methods are compared, what people saw and the first 10,000
+impressions; the gradient's variance where it was recorded; and who wins with whom, where there are many kinds of people.
 """
 
 import re
@@ -18,9 +18,12 @@ from rankloop.display import listed
 from rankloop.pictures import Size, calm, save, svg
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.drawing import draw_curves, draw_variance, needs_log
+from rankloop.studies.people import has_people
+from rankloop.studies.people_picture import draw_people, people_caption
 from rankloop.studies.records import Results
 
 EARLY = 10_000  # impressions: the paper's closer look at the beginning
+MOST_PANELS = 6  # kinds of people beside each other; with more, curves are too small to read
 
 
 class Figure(NamedTuple):
@@ -67,6 +70,11 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     records = coverage.results.select(grid=grid)
     title = coverage.grid(grid).title or grid
     made = []
+    if has_people(coverage, grid):
+        name, caption = f"{title}: who wins with which people", people_caption(coverage, grid)
+        made.append(Figure(f"{slug}-people", grid, name, caption, partial(draw_people, coverage, grid)))
+    if len(coverage.users(grid)) > MOST_PANELS:
+        return made
     if any(len(record.offline_at) > 1 for record in records):
         name, caption = f"{title}: learning curves", _caption(coverage, grid)
         made.append(Figure(f"{slug}-curves", grid, name, caption, partial(draw_curves, coverage, grid)))

@@ -24,6 +24,7 @@ from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, runs_of
+from rankloop.studies.people import has_people, people_table, verdicts
 from rankloop.studies.records import Record, Results
 from rankloop.studies.specification import Source, load_study
 from rankloop.studies.tables import Column, Entry, Table
@@ -80,6 +81,9 @@ def blocks_for(results: Results, pictures: Sequence[figures.Figure], metric: str
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
         if twins:
             blocks.append(Paragraph(f"The grids {' and '.join([grid, *twins])} consist of the same runs, shown once."))
+        if has_people(coverage, grid):
+            blocks += [Paragraph(sentence) for sentence in verdicts(coverage, grid)]
+            blocks.append(Tabulated(people_table(coverage, grid)))
         blocks += [Picture(one.name, one.title, one.caption) for one in pictures if one.grid == grid]
         blocks += [Tabulated(table) for place, table in by_grid if place == grid]
     blocks += _claims(results)

@@ -7,7 +7,7 @@ PositionBased(attraction='noisy', name='noisy')
 >>> perfect(grades=3).attraction
 (0.0, 0.5, 1.0)
 >>> cascade("navigational", stop="after-click").name
-'navigational cascade, stops after a click'
+'navigational cascade (after-click)'
 
 A kind of one's own is known to study files once it is in `USERS`:
 

@@ -49,7 +49,7 @@ class Cascade(Attracted, frozen=True):
 
     def default_name(self) -> str:
         """Which of the two rules is part of the name."""
-        return f"{self.taste} cascade, stops {'after a click' if self.stop == 'after-click' else 'anywhere'}"
+        return f"{self.taste} cascade ({self.stop})"
 
     def graded(self, grades: int) -> Self:
         """The same person, with the tables for labels with so many grades."""

@@ -27,7 +27,7 @@ class PositionBased(Attracted, frozen=True):
     >>> user.click_probabilities([1, 0])
     array([0.9 , 0.05])
     >>> PositionBased("noisy", examination="slow").name
-    'noisy, slow'
+    'noisy (slow)'
     """
 
     examination: Examination = BELIEF
@@ -38,7 +38,7 @@ class PositionBased(Attracted, frozen=True):
 
     def default_name(self) -> str:
         """The taste, and the examination curve if it has a name."""
-        return f"{self.taste}, {self.examination}" if isinstance(self.examination, str) else self.taste
+        return f"{self.taste} ({self.examination})" if isinstance(self.examination, str) else self.taste
 
     @property
     def rank_examination(self) -> Propensities:

@@ -156,7 +156,7 @@ def tune(
     place = data if isinstance(data, Collection) else source_of(data, "tune")
     different = min(repeats, len(place.folds)) if isinstance(place, Source) and place.folds else 1
     folds = [_measured(opened(place, repeat), objective) for repeat in range(different)]
-    somebody = users.person("tune", user).on(folds[0])
+    somebody = users.person("tune", user)
     for one in learners:
         # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
         simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)

@@ -28,7 +28,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
     place = msgspec.structs.replace(place, settings={})  # the learner below has all its settings
     best = result.best
     user: Any = users.to_settings(result.user)
-    if any(result.user == users.by_name(name, n) for name, by in users.ATTRACTIONS.items() for n in by):
+    if result.user in [users.by_name(name, n) for name, by in users.ATTRACTIONS.items() for n in (None, *by)]:
         user = result.user.name
     tried = [f"#   {candidate}: {shown(candidate, result.objective)}" for candidate in result.candidates]
     lines = [
