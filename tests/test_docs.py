@@ -145,7 +145,7 @@ def toml_blocks():
                 yield pytest.param(named + block + grid, id=f"{page.name}-{number}")
 
 
-@pytest.mark.parametrize("text", toml_blocks())
+@pytest.mark.parametrize("text", list(toml_blocks()))
 def test_every_block_of_toml_is_a_study_that_runs(text, tmp_path):
     study = parse(text, "a page")
     asked = cells(study)

@@ -97,7 +97,8 @@ def test_real_queries_are_learned(shared_data, learner, user):
     gained = []
     for fold in range(1, 6):
         data = rl.load(shared_data / "MQ2008", fold=fold)
-        run = rl.simulate(learner, rl.users.by_name(user, grades=3), data, 10_000, seed=fold)
+        run = rl.simulate(learner, rl.users.by_name(user), data, 10_000, seed=fold)
+        assert run.settings["user"]["attraction"] == list(rl.users.by_name(user, grades=3).attraction)
         gained.append(run.offline_ndcg - run.offline_curve[0, 1])
     assert np.mean(gained) > 0.12
 

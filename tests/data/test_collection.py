@@ -146,3 +146,36 @@ def test_grades_are_counted_over_all_splits_unless_they_are_known():
     assert Collection("mine", train=low, test=low, vali=high).grades == 5
     assert Collection("mine", train=low, test=low, highest_grade=4).grades == 5
     assert Collection("mine", train=high, test=low, highest_grade=2).grades == 5
+
+
+def test_attributes_are_numbers_by_row_and_part_of_what_a_collection_is():
+    bare = Collection("mine", train=SPLIT, test=SPLIT)
+    priced = bare.with_attributes(price=[1.0, 2.5, 3.0])
+    assert priced.train.attribute("price").tolist() == [1.0, 2.5, 3.0]
+    assert (priced.train.attributes, priced.test.attributes, bare.train.attributes) == (("price",), (), ())
+    assert len({bare.content_hash, priced.content_hash, bare.with_attributes(cost=[1.0, 2.5, 3.0]).content_hash}) == 3
+    assert priced.content_hash == bare.with_attributes(price=[1, 2.5, 3]).content_hash
+    assert priced.with_attributes(age=[0, 1, 2]).train.attributes == ("price", "age")
+    with pytest.raises(ValueError, match="read-only"):
+        priced.train.attribute("price")[0] = 2.0
+
+
+def test_a_function_makes_an_attribute_of_every_split():
+    made = Collection("mine", train=SPLIT, test=SPLIT, vali=SPLIT).with_attributes(first=lambda s: s.features[:, 0])
+    assert all(split.attributes == ("first",) for split in made.splits.values())
+    assert made.vali.attribute("first").tolist() == SPLIT.features[:, 0].tolist()
+
+
+def test_attributes_travel_with_a_pickle_of_a_collection_from_memory_or_from_the_store():
+    for bare in (Collection("mine", train=SPLIT, test=SPLIT), data.load("tiny")):
+        priced = bare.with_attributes(price=lambda split: np.arange(len(split.grades)))
+        again = pickle.loads(pickle.dumps(priced))
+        assert again.train.attribute("price").tolist() == priced.train.attribute("price").tolist()
+        assert again.content_hash == priced.content_hash != bare.content_hash
+    assert len(pickle.dumps(priced)) < bare.train.features.nbytes
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [[1.0, 2.0, 3.0]], [1.0, np.nan, 2.0], ["a", "b", "c"]], ids=str)
+def test_what_is_no_attribute_is_refused(values):
+    with pytest.raises(DataError, match="price"):
+        SPLIT.with_attributes(price=values)

@@ -37,7 +37,7 @@ class UserBrowsing(Attracted, frozen=True):
             for no click yet.
 
     >>> user_browsing("perfect").click_probabilities([4, 4, 0, 4])
-    array([1.  , 0.98, 0.  , 0.77])
+    array([1.   , 0.98 , 0.   , 0.763])
     """
 
     examination: tuple[tuple[float, ...], ...] = THETA
