@@ -30,7 +30,7 @@ def test_the_study_of_people_gets_the_picture_and_no_panels_too_small_to_read(ma
 
 def test_few_kinds_of_people_get_curves_as_well(made_up):
     names = [figure.name for figure in figures.figures_for(made_up(small(*METHODS, users=PEOPLE)))]
-    assert names == ["g-people", "g-curves"]
+    assert names == ["g-people", "g-curves", "g-online"]
 
 
 def test_what_is_missing_stays_empty(made_up):

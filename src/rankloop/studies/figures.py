@@ -2,7 +2,7 @@
 
 `figures_for` looks at what a study varies and decides what is worth a picture, so that a study of one's own gets the
 same treatment as the paper's: learning curves; where methods are compared, what people saw and the first 10,000
-impressions; the gradient's variance where it was recorded; and who wins with whom, where there are many kinds of people.
+impressions; the gradient's variance where it was recorded; who wins with whom where there are many kinds of people.
 """
 
 import re

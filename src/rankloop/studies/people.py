@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.display import MISSING, counted, listed, mean_text
+from rankloop.propensities import Known, PowerLaw
 from rankloop.statistics import interval, paired_comparison
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.records import Record
@@ -57,7 +58,7 @@ def _at_home(coverage: Coverage, grid: str) -> dict[tuple[str, str], tuple[str, 
     found: dict[tuple[str, str], dict[str, None]] = {}
     for cell in cells(coverage.results.study):
         assumed, true = cell.learner.assumed_propensities, cell.user.rank_examination
-        if cell.grid != grid or assumed is None or true is None:
+        if cell.grid != grid or not isinstance(assumed, (PowerLaw, Known)) or true is None:
             continue
         if np.allclose(assumed.at(cell.page_size), true.at(cell.page_size)):
             found.setdefault((cell.source.name, cell.user.name), {})[cell.label] = None

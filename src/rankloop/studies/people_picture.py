@@ -9,6 +9,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 
 from rankloop.display import listed
+from rankloop.pictures import Size
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.people import LEVEL, Meeting, meetings
 
@@ -27,25 +28,29 @@ def people_caption(coverage: Coverage, grid: str) -> str:
     )
 
 
-def draw_people(coverage: Coverage, grid: str) -> Drawing:
+def draw_people(coverage: Coverage, grid: str, size: Size | None = None) -> Drawing:
     """Rows are people, columns are methods, one panel per collection; the best are framed."""
+    small = size is not None
     labels, collections = coverage.labels(grid), coverage.collections(grid)
     met = meetings(coverage, grid)
     users = coverage.users(grid)
     width = 3.4 + (0.4 + 0.92 * len(labels)) * len(collections)
-    drawing = Drawing(figsize=(max(6.4, width), 1.3 + 0.36 * len(users)), layout=ConstrainedLayoutEngine())
+    height = 1.3 + 0.36 * len(users)
+    figsize = (max(6.4, width), height) if size is None else (size.width, size.height or height)
+    drawing = Drawing(figsize=figsize, layout=ConstrainedLayoutEngine())
     axes = drawing.subplots(1, len(collections), squeeze=False, sharey=True)[0]
     for axis, collection in zip(axes, collections, strict=True):
         rows = [one for one in met if one.collection == collection]
-        _panel(axis, rows, labels)
+        _panel(axis, rows, labels, 7 if small else 9)
         axis.set_title(collection, fontsize=10, parse_math=False)
     axes[0].set_yticks(range(len(users)), [_short(user) for user in users], parse_math=False)
-    title = f"{coverage.grid(grid).title or grid}: online nDCG ({coverage.of_grid(grid)})"
-    drawing.suptitle(title, fontsize=11, x=0.01, ha="left", parse_math=False)
+    if not small:
+        title = f"{coverage.grid(grid).title or grid}: online nDCG ({coverage.of_grid(grid)})"
+        drawing.suptitle(title, fontsize=11, x=0.01, ha="left", parse_math=False)
     return drawing
 
 
-def _panel(axis: Any, rows: list[Meeting], labels: list[str]) -> None:
+def _panel(axis: Any, rows: list[Meeting], labels: list[str], points: int) -> None:
     values = np.array([[one.means.get(label, np.nan) for label in labels] for one in rows])
     best = np.array([one.means[one.best] if one.best else np.nan for one in rows])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -62,7 +67,7 @@ def _panel(axis: Any, rows: list[Meeting], labels: list[str]) -> None:
                 text = f"{values[i, j]:.0f}{' †' if label in one.assuming else ''}"
                 ink = _LIGHT if known and shade[i, j] > 0.6 else _DARK
                 weight = "bold" if label == one.best else "normal"
-                axis.text(j, i, text, ha="center", va="center", fontsize=9, color=ink, fontweight=weight)
+                axis.text(j, i, text, ha="center", va="center", fontsize=points, color=ink, fontweight=weight)
             if label in one.winners:
                 dash = "-" if label == one.best else (0, (2, 1.5))
                 axis.add_patch(
