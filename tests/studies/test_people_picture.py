@@ -10,7 +10,7 @@ from .test_people import METHODS, PEOPLE
 
 
 def test_every_pair_has_a_field_and_every_row_a_winner(made_up):
-    coverage = Coverage(made_up(small(*METHODS, users=PEOPLE)))
+    coverage = Coverage(made_up(small(*METHODS, users=PEOPLE, repeats=4)))
     [axis] = draw_people(coverage, "g").axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["noisy", "noisy (slow)", "noisy trust"]
     assert [label.get_text() for label in axis.get_xticklabels()] == ["ROLTR", "PDGD", "MDPRank"]

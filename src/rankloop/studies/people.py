@@ -4,38 +4,38 @@ A method that divides by an assumed probability of examination is at home with p
 judged on the others, too: nobody tells a service how its visitors look.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.display import MISSING, counted, listed, mean_text
 from rankloop.propensities import Known, PowerLaw
-from rankloop.statistics import interval, paired_comparison
+from rankloop.studies.comparisons import Standing, mean_of, standing, values_of
 from rankloop.studies.coverage import Coverage, learns_from_clicks
-from rankloop.studies.records import Record
 from rankloop.studies.specification import cells
-from rankloop.studies.tables import Column, Entry, Table, plain
+from rankloop.studies.tables import BEST, TIES, Column, Entry, Table, plain
 
 FEWEST = 3  # kinds of people that make it a question who wins where
-FIELD = "online_ndcg"
-LEVEL = 0.05
 _ASSUMED = "†"
 
 
 class Meeting(NamedTuple):
     """The methods of a grid with one kind of people on one collection.
 
-    `best` has the highest mean online nDCG; `winners` are those that a paired test cannot tell from it, itself
-    included; `assuming` are the methods that assume how these people look at a page, and are right.
+    `standing` says who is best, or which are tied; `assuming` are the methods that assume how these people look at a
+    page, and are right.
     """
 
     collection: str
     user: str
     means: dict[str, float]
-    best: str | None
-    winners: tuple[str, ...]
+    standing: Standing
     assuming: tuple[str, ...]
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The best, or those that cannot be told from it."""
+        return (self.standing.best,) if self.standing.best else self.standing.tied
 
 
 def has_people(coverage: Coverage, grid: str) -> bool:
@@ -66,53 +66,49 @@ def _at_home(coverage: Coverage, grid: str) -> dict[tuple[str, str], tuple[str, 
 
 
 def _meeting(coverage: Coverage, grid: str, collection: str, user: str, assuming: tuple[str, ...]) -> Meeting:
-    runs = {label: coverage.runs(grid, collection, user, label) for label in coverage.labels(grid)}
-    means = {label: float(np.mean([getattr(run, FIELD) for run in some])) for label, some in runs.items() if some}
-    able = [label for label in means if learns_from_clicks(coverage.learner(grid, label))]
-    best = max(able, key=lambda label: means[label], default=None) if len(able) > 1 else None
-    winners = tuple(label for label in able if best and (label == best or not _differ(runs[best], runs[label])))
-    return Meeting(collection, user, means, best, winners, assuming)
+    field = measured(coverage)
+    runs = {label: values_of(coverage.runs(grid, collection, user, label), field) for label in coverage.labels(grid)}
+    means = {label: mean_of(coverage.results, values).mean for label, values in runs.items() if values}
+    return Meeting(collection, user, means, standing(coverage, grid, collection, user, field), assuming)
 
 
-def _differ(best: list[Record], other: list[Record]) -> bool:
-    """Whether a paired test tells two methods apart; with too few pairs it does not."""
-    theirs = {(run.seed, run.fold): getattr(run, FIELD) for run in other}
-    shared = [run for run in best if (run.seed, run.fold) in theirs]
-    if len(shared) < 2:
-        return False
-    test = paired_comparison(
-        [getattr(run, FIELD) for run in shared],
-        [theirs[run.seed, run.fold] for run in shared],
-        folds=[run.fold for run in shared],
-    )
-    return bool(test.p < LEVEL)
+def measured(coverage: Coverage) -> str:
+    """What decides: what people saw, where the metric is one of pages; else the ranker at the end."""
+    return "online_ndcg" if coverage.results.metric.is_seen_on_pages else "offline_ndcg"
+
+
+def metric_title(coverage: Coverage) -> str:
+    """`online nDCG@10`."""
+    return f"{measured(coverage).partition('_')[0]} {coverage.results.metric.title}"
 
 
 def people_table(coverage: Coverage, grid: str) -> Table:
     """Rows are people, columns are methods: what people saw while the methods learned."""
     labels, met = coverage.labels(grid), meetings(coverage, grid)
-    several = len(coverage.collections(grid)) > 1
+    several, digits = len(coverage.collections(grid)) > 1, 1 if coverage.results.metric.is_seen_on_pages else 4
     columns = [*([Column("collection", "name")] if several else []), Column("people", "name"), *map(Column, labels)]
     rows = []
     for one in met:
         row = [*([Entry(plain(one.collection))] if several else []), Entry(plain(one.user))]
         for label in labels:
-            values = [getattr(run, FIELD) for run in coverage.runs(grid, one.collection, one.user, label)]
-            text = mean_text(*interval(values), 1) if values and all(map(math.isfinite, values)) else MISSING
-            row.append(Entry(text, label in one.winners, _ASSUMED if label in one.assuming else ""))
+            values = values_of(coverage.runs(grid, one.collection, one.user, label), measured(coverage))
+            text = mean_text(*mean_of(coverage.results, values), digits) if values else MISSING
+            marks = one.standing.mark(label) + (_ASSUMED if label in one.assuming else "")
+            row.append(Entry(text, label == one.standing.best, marks))
         rows.append(tuple(row))
-    notes = [f"Online nDCG: Σ 0.9995^i · nDCG of the page shown at impression i; {coverage.of_grid(grid)}."]
+    notes = [f"Mean {metric_title(coverage)} over runs; {coverage.of_grid(grid)}."]
     if any(one.assuming for one in met):
         notes.append(f"{_ASSUMED} The method assumes how these people look at a page, and is right.")
-    best = f"the highest mean, and what a paired t-test does not tell from it (p ≥ {LEVEL:g})"
+    if any(one.standing.tied for one in met):
+        notes.append(TIES)
     return Table(
-        f"{grid}-people", "Who wins with which people", tuple(columns), tuple(rows), int(several), tuple(notes), best
+        f"{grid}-people", "Who wins with which people", tuple(columns), tuple(rows), int(several), tuple(notes), BEST
     )
 
 
 def verdicts(coverage: Coverage, grid: str) -> list[str]:
     """One sentence per method: with how many kinds of people it is among the best, at home and elsewhere."""
-    met = [one for one in meetings(coverage, grid) if one.best is not None]
+    met = [one for one in meetings(coverage, grid) if one.winners]
     able = [label for label in coverage.labels(grid) if learns_from_clicks(coverage.learner(grid, label))]
     return [_verdict(label, met) for label in able if met]
 

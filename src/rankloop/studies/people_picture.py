@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from rankloop.display import listed
 from rankloop.pictures import Size
 from rankloop.studies.coverage import Coverage
-from rankloop.studies.people import LEVEL, Meeting, meetings
+from rankloop.studies.people import Meeting, measured, meetings, metric_title
 
 _LONGEST = 44  # characters of a kind's name
 _LIGHT, _DARK = "#ffffff", "#222222"
@@ -21,10 +21,10 @@ _FRAME = "#E69F00"
 def people_caption(coverage: Coverage, grid: str) -> str:
     """What the picture shows."""
     return (
-        f"Online nDCG of each method with each kind of people on {listed(coverage.collections(grid))} "
-        f"({coverage.of_grid(grid)}). The darker a field, the nearer to the best of its row. Framed: the highest mean; "
-        f"dashed: a paired t-test does not tell it from the highest (p ≥ {LEVEL:g}). † The method assumes how these "
-        f"people look at a page, and is right."
+        f"Mean {metric_title(coverage)} of each method with each kind of people on "
+        f"{listed(coverage.collections(grid))} ({coverage.of_grid(grid)}). The darker a field, the nearer to the "
+        f"highest of its row. Framed: the best, by the paired test; dashed: those that cannot be told from the best. "
+        f"† The method assumes how these people look at a page, and is right."
     )
 
 
@@ -41,20 +41,19 @@ def draw_people(coverage: Coverage, grid: str, size: Size | None = None) -> Draw
     axes = drawing.subplots(1, len(collections), squeeze=False, sharey=True)[0]
     for axis, collection in zip(axes, collections, strict=True):
         rows = [one for one in met if one.collection == collection]
-        _panel(axis, rows, labels, 7 if small else 9)
+        _panel(axis, rows, labels, digits=0 if measured(coverage) == "online_ndcg" else 3, points=7 if small else 9)
         axis.set_title(collection, fontsize=10, parse_math=False)
     axes[0].set_yticks(range(len(users)), [_short(user) for user in users], parse_math=False)
     if not small:
-        title = f"{coverage.grid(grid).title or grid}: online nDCG ({coverage.of_grid(grid)})"
+        title = f"{coverage.grid(grid).title or grid}: {metric_title(coverage)} ({coverage.of_grid(grid)})"
         drawing.suptitle(title, fontsize=11, x=0.01, ha="left", parse_math=False)
     return drawing
 
 
-def _panel(axis: Any, rows: list[Meeting], labels: list[str], points: int) -> None:
+def _panel(axis: Any, rows: list[Meeting], labels: list[str], *, digits: int, points: int) -> None:
     values = np.array([[one.means.get(label, np.nan) for label in labels] for one in rows])
-    best = np.array([one.means[one.best] if one.best else np.nan for one in rows])
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = values / best[:, None]
+        share = values / np.array([max(one.means.values(), default=np.nan) for one in rows])[:, None]
     low = float(np.nanmin(share)) if np.isfinite(share).any() else 0.0
     shade = np.clip((share - low) / max(1.0 - low, 1e-9), 0.0, 1.0)
     colours = matplotlib.colormaps["Blues"]
@@ -64,12 +63,12 @@ def _panel(axis: Any, rows: list[Meeting], labels: list[str], points: int) -> No
             colour = colours(0.08 + 0.75 * shade[i, j]) if known else "#f4f4f4"
             axis.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.5))
             if np.isfinite(values[i, j]):
-                text = f"{values[i, j]:.0f}{' †' if label in one.assuming else ''}"
+                text = f"{values[i, j]:.{digits}f}{' †' if label in one.assuming else ''}"
                 ink = _LIGHT if known and shade[i, j] > 0.6 else _DARK
-                weight = "bold" if label == one.best else "normal"
+                weight = "bold" if label == one.standing.best else "normal"
                 axis.text(j, i, text, ha="center", va="center", fontsize=points, color=ink, fontweight=weight)
             if label in one.winners:
-                dash = "-" if label == one.best else (0, (2, 1.5))
+                dash = "-" if label == one.standing.best else (0, (2, 1.5))
                 axis.add_patch(
                     Rectangle((j - 0.44, i - 0.42), 0.88, 0.84, fill=False, edgecolor=_FRAME, linewidth=1.6, ls=dash)
                 )

@@ -76,14 +76,14 @@ def blocks_for(results: Results, pictures: Sequence[figures.Figure], metric: str
     if study.question:
         blocks.append(Paragraph(study.question, "question"))
     blocks += [Heading(2, "What was run"), Definitions(tuple(_facts(coverage)))]
-    by_grid = tables.tables_for(results.by(metric))
+    shown, by_grid = Coverage(results.by(metric)), tables.tables_for(results.by(metric))
     for grid, twins in coverage.distinct_grids().items():
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
         if twins:
             blocks.append(Paragraph(f"The grids {' and '.join([grid, *twins])} consist of the same runs, shown once."))
-        if has_people(coverage, grid):
-            blocks += [Paragraph(sentence) for sentence in verdicts(coverage, grid)]
-            blocks.append(Tabulated(people_table(coverage, grid)))
+        if has_people(shown, grid):
+            blocks += [Paragraph(sentence) for sentence in verdicts(shown, grid)]
+            blocks.append(Tabulated(people_table(shown, grid)))
         blocks += [Picture(one.name, one.title, one.caption) for one in pictures if one.grid == grid]
         blocks += [Tabulated(table) for place, table in by_grid if place == grid]
     blocks += _claims(results)
