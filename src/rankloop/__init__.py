@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rankloop.online import OnlineRanker as OnlineRanker
     from rankloop.online import Page as Page
     from rankloop.plugins import register as register
+    from rankloop.rankers import MLP as MLP
     from rankloop.rankers import Linear as Linear
     from rankloop.run import Run as Run
     from rankloop.runs import Runs as Runs
@@ -54,8 +55,8 @@ _HOMES = {
     "learners": ("COLTR", "DBGD", "PDGD", "PMGD", "ROLTR", "FixedWeights", "MDPRank", "Oracle", "Posterior"),
     "online": ("OnlineRanker", "Page"),
     "plugins": ("register",),
-    "rankers": ("Linear",),
     "many": ("simulate_many",),
+    "rankers": ("MLP", "Linear"),
     "run": ("Run",),
     "runs": ("Runs",),
     "simulation": ("simulate",),

@@ -44,8 +44,8 @@ class Run:
             page's, unless `metrics` says another; `ndcg.title` has it.
         offline_curve: (points, 2), impression and mean nDCG on the test split.
         clicks: (impressions,), how many clicks each page got.
-        weights: (features,), after the last impression.
-        checkpoints: (points, features), the weights behind each point of the offline curve.
+        weights: after the last impression, (features,) for a linear ranker.
+        checkpoints: (points, weights), the weights behind each point of the offline curve.
         variance_curve: (impressions,), the gradient's variance over ranks, NaN where a page taught nothing; empty
             unless asked for.
         settings: learner, user, data, impressions, seed and everything else that determines the result.

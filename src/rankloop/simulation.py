@@ -19,6 +19,7 @@ from rankloop.metrics.averaging import NothingRelevant
 from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import Metric, is_page_ndcg, named, with_ndcg
 from rankloop.plain import Bare, PlainLoop, is_plain, taken_as
+from rankloop.rankers import Linear
 from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
 from rankloop.users import User, require_user
@@ -98,6 +99,11 @@ def simulate(
     _check(settings)
     if gradient_variance and not learner.has_gradient_variance:
         raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
+    if gradient_variance and not isinstance(learner.scoring_ranker, Linear):
+        raise SettingsError(
+            f"{learner.name}: the variance of the gradient is recorded for linear rankers only; "
+            f"got {learner.scoring_ranker!r}"
+        )
     user = user.on(data)
     chosen = with_ndcg(named(metrics, page_size, "simulate"), page_size)
     settings["metrics"] = [one.name for one in chosen]

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rankloop.kernels.arithmetic import exp, exp32, log, log32
+from rankloop.kernels.arithmetic import exp, exp32, log, log32, tanh32
 from rankloop.rankers import LinearWeights
 from rankloop.rankers.linear import score_linear
 
@@ -79,3 +79,10 @@ def test_a_dot_product_reads_nothing_beyond_its_row(length):
     score_linear(LinearWeights.of(np.ones(length)), X, scores)
     assert np.isnan(scores[[0, 2]]).all()
     assert scores[1] == length
+
+
+def test_tanh32_is_right_to_a_unit_of_the_last_place_of_1():
+    points = np.concatenate([RNG.uniform(-4, 4, 500), RNG.uniform(-0.01, 0.01, 500)]).astype(np.float32)
+    found = np.array([tanh32(x) for x in points])
+    assert np.abs(found - np.tanh(points.astype(float))).max() < 2.0**-22
+    assert [tanh32(np.float32(x)) for x in (-np.inf, -50.0, 0.0, 50.0, np.inf)] == [-1.0, -1.0, 0.0, 1.0, 1.0]

@@ -85,6 +85,10 @@ def _show_learned(replayed: "Replayed") -> None:
         out.print(f"passed over, because it is about the live model's own state: {what.replace('_', ' ')}, {count:,} ×")
     if replayed.same_bits:
         out.print("the weights are those of the live model, in every bit")
+    elif replayed.distance is None:
+        out.print("the live model has a ranker of another kind: there are no weights to compare")
+        out.print()
+        return
     else:
         angle = "" if replayed.cosine is None else f", cosine {replayed.cosine:.3f}"
         out.print(f"distance to the live model's weights {replayed.distance:.4g}{angle}")
@@ -95,7 +99,7 @@ def _show_learned(replayed: "Replayed") -> None:
         made.add_row(name, f"{mine:.4f}", f"{theirs:.4f}", f"{mine - theirs:+.4f}")
     print_table(made)
     if len(replayed.features) > MOST_WEIGHTS:
-        out.print(f"… and {len(replayed.features) - MOST_WEIGHTS:,} features that differ less (--json has all)")
+        out.print(f"… and {len(replayed.features) - MOST_WEIGHTS:,} more that differ less (--json has all)")
 
 
 def _show_evaluation(replayed: "Replayed", evaluation: "Evaluation") -> None:

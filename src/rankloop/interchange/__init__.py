@@ -2,7 +2,7 @@
 
 from rankloop.interchange.elasticsearch import elasticsearch_model
 from rankloop.interchange.exports import EXPORT_FORMATS, export_model
-from rankloop.interchange.models import LinearModel, load_model, model_text
+from rankloop.interchange.models import LinearModel, NeuralModel, load_model, model_text
 from rankloop.interchange.onnx import onnx_model
 from rankloop.interchange.rankers import Ranker, load_ranker, read_ranker, save_ranker
 from rankloop.interchange.solr import solr_model
@@ -11,6 +11,7 @@ from rankloop.interchange.trec import qrels_lines, run_lines, write_qrels, write
 __all__ = [
     "EXPORT_FORMATS",
     "LinearModel",
+    "NeuralModel",
     "Ranker",
     "elasticsearch_model",
     "export_model",

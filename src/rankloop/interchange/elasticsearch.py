@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from rankloop.errors import SettingsError
-from rankloop.interchange.models import LinearModel
+from rankloop.interchange.models import Model
 from rankloop.interchange.targets import engine_parts
 
 TARGET = "Elasticsearch LTR"
@@ -20,7 +20,7 @@ MAX_FEATURES = 10_000
 """The plugin's own limit for a feature set (StoredFeatureSet.MAX_FEATURES)."""
 
 
-def elasticsearch_model(model: LinearModel, *, fold: bool = False) -> dict[str, Any]:
+def elasticsearch_model(model: Model, *, fold: bool = False) -> dict[str, Any]:
     """The body of `POST _ltr/_featureset/<set>/_createmodel`; the set must have features of these names.
 
     Args:
@@ -28,6 +28,7 @@ def elasticsearch_model(model: LinearModel, *, fold: bool = False) -> dict[str, 
         fold: divide the weights by the spreads instead of sending normalisers, for a plugin that does not know them.
             Only a constant is dropped from the scores, the same for every document, so the order is the model's.
 
+    >>> from rankloop.interchange import LinearModel
     >>> body = elasticsearch_model(LinearModel(weights=(0.5,), feature_names=("age",), shift=(40.0,), spread=(8.0,)))
     >>> body["model"]["model"]["feature_normalizers"]
     {'age': {'standard': {'mean': 40.0, 'standard_deviation': 8.0}}}

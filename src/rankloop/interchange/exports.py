@@ -1,7 +1,7 @@
 """One name per format, for whoever is asked for an export by name: the command line, the service."""
 
 from rankloop.interchange.elasticsearch import elasticsearch_model
-from rankloop.interchange.models import LinearModel, model_text
+from rankloop.interchange.models import Model, model_text
 from rankloop.interchange.onnx import onnx_model
 from rankloop.interchange.rankers import json_text
 from rankloop.interchange.solr import solr_model
@@ -17,9 +17,10 @@ EXPORT_FORMATS = {
 """The formats, with their media types. OpenSearch's plugin reads what Elasticsearch's does."""
 
 
-def export_model(model: LinearModel, form: str) -> bytes:
+def export_model(model: Model, form: str) -> bytes:
     """The model in one of `EXPORT_FORMATS`, as the bytes of a file or of a request to the engine.
 
+    >>> from rankloop.interchange import LinearModel
     >>> print(export_model(LinearModel(weights=(0.5,), feature_names=("bm25",), name="shop"), "solr").decode())
     {
      "class": "org.apache.solr.ltr.model.LinearModel",

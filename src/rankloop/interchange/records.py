@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rankloop.errors import DataError
-from rankloop.interchange.rankers import Ranker
+from rankloop.interchange.rankers import Ranker, kind_of
 
 PLACE = ("grid", "collection", "user", "label", "seed")
 _COLUMNS = ["weights", "settings", "manifest"]
@@ -39,9 +39,11 @@ def ranker_of_study(folder: Path, **place: Any) -> Ranker:
 
 
 def _ranker(row: dict[str, Any]) -> Ranker:
+    settings = json.loads(row["settings"])
     return Ranker(
         weights=tuple(row["weights"]),
-        settings=json.loads(row["settings"]),
+        kind=kind_of(settings),
+        settings=settings,
         manifest=json.loads(row["manifest"]),
     )
 

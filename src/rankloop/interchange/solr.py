@@ -8,13 +8,13 @@ parameters are numbers written as text. Solr scores Σ weight · normalised feat
 from typing import Any
 
 from rankloop.errors import SettingsError
-from rankloop.interchange.models import LinearModel
+from rankloop.interchange.models import Model
 from rankloop.interchange.targets import engine_parts
 
 TARGET = "Solr LTR"
 
 
-def solr_model(model: LinearModel, *, store: str | None = None, fold: bool = False) -> dict[str, Any]:
+def solr_model(model: Model, *, store: str | None = None, fold: bool = False) -> dict[str, Any]:
     """The body of `PUT /solr/<collection>/schema/model-store`; the feature store must have features of these names.
 
     Args:
@@ -23,6 +23,7 @@ def solr_model(model: LinearModel, *, store: str | None = None, fold: bool = Fal
         fold: divide the weights by the spreads instead of sending normalisers. Only a constant is dropped from the
             scores, the same for every document, so the order is the model's.
 
+    >>> from rankloop.interchange import LinearModel
     >>> body = solr_model(LinearModel(weights=(0.5,), feature_names=("age",), shift=(40.0,), spread=(8.0,)))
     >>> body["features"]
     [{'name': 'age', 'norm': {'class': 'org.apache.solr.ltr.norm.StandardNormalizer',

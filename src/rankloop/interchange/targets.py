@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.interchange.models import LinearModel
+from rankloop.interchange.models import LinearModel, Model
 
 SINGLE = np.finfo(np.float32)
 NEGLIGIBLE = 2.0**-40
@@ -20,7 +20,16 @@ SPREADS_FROM_ZERO = 4096.0
 """Folded, features that lie this many spreads away from 0 in all still have 2^24 / 4096 = 4096 steps to a spread."""
 
 
-def require_one_scaling(model: LinearModel, target: str) -> None:
+def require_linear(model: Model, target: str) -> LinearModel:
+    """The model, if it is linear: the plugins weigh features, and have no place for hidden layers."""
+    if not isinstance(model, LinearModel):
+        raise SettingsError(
+            f"{target}: holds linear models, and {model.name!r} is a network, {model.kind}; export it as json or onnx"
+        )
+    return model
+
+
+def require_one_scaling(model: Model, target: str) -> None:
     """Refuse a scaling that depends on the other candidates of the query: no foreign format has a place for it."""
     if model.per_query:
         raise SettingsError(
@@ -39,11 +48,12 @@ class Parts(NamedTuple):
     scalings: dict[str, tuple[float, float]]
 
 
-def engine_parts(model: LinearModel, target: str, *, fold: bool, forbidden: str = "") -> Parts:
+def engine_parts(given: Model, target: str, *, fold: bool, forbidden: str = "") -> Parts:
     """What a plugin needs of a model, checked; with `fold` the scaling is in the weights.
 
     `forbidden`: letters that the plugin cannot have in a feature's name.
     """
+    model = require_linear(given, target)
     require_one_scaling(model, target)
     names = _feature_names(model, target, forbidden)
     weights, scalings = (_folded_weights, {}) if fold else (_normalised_weights, _normalisers(model, target))

@@ -9,15 +9,17 @@ order is then ours in every tool.
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Split
 from rankloop.errors import DataError, SettingsError
+from rankloop.evaluation import scores_of
 from rankloop.files import write_text
 from rankloop.interchange.rankers import Ranker, read_ranker
-from rankloop.kernels.matrix import multiply_into, padded
+from rankloop.rankers import LINEAR, Linear
 from rankloop.settings import require_whole_number
 
 Weights = ArrayLike | Ranker | str | os.PathLike[str]
@@ -31,10 +33,11 @@ def write_run(
     tag: str = "rankloop",
     depth: int | None = None,
 ) -> Path:
-    """Rank a split's queries with a linear ranker and write `qid Q0 docid rank score tag`, one document a line.
+    """Rank a split's queries and write `qid Q0 docid rank score tag`, one document a line.
 
     Args:
-        weights_or_path: (features,) weights, a `Ranker`, or the path of an exported ranker or saved run.
+        weights_or_path: (features,) weights of a linear ranker, a `Ranker` of any kind, or the path of an exported
+            ranker or saved run.
         split: the queries, such as `data.test`.
         path: the file to write.
         tag: the name of the ranker in the file.
@@ -66,7 +69,8 @@ def run_lines(
         raise SettingsError(f"tag must be one word, without spaces; got {tag!r}")
     if depth is not None:
         require_whole_number("run file", "depth", depth, at_least=1)
-    return _run_lines(_weights(weights_or_path, split), split, tag, depth)
+    weights, kind = _weights(weights_or_path, split)
+    return _run_lines(weights, kind, split, tag, depth)
 
 
 def qrels_lines(split: Split, *, exponential: bool = False) -> Iterator[str]:
@@ -84,14 +88,9 @@ def qrels_lines(split: Split, *, exponential: bool = False) -> Iterator[str]:
             yield f"{qid} 0 {qid}-{row} {2**grade - 1 if exponential else grade}\n"
 
 
-def _run_lines(weights: NDArray[np.float32], split: Split, tag: str, depth: int | None) -> Iterator[str]:
-    # The arithmetic of `rankloop.evaluate`, so that not even a rounding can change the order.
-    column = np.zeros((len(weights), padded(1)), np.float32)
-    column[:, 0] = weights
+def _run_lines(weights: NDArray[np.float64], kind: Any, split: Split, tag: str, depth: int | None) -> Iterator[str]:
     for qid, rows in _queries(split):
-        total = np.zeros((rows.stop - rows.start, column.shape[1]), np.float32)
-        multiply_into(split.arrays.features[rows], column, total)
-        scores = total[:, 0]
+        scores = scores_of(weights, split.arrays.features[rows], kind)
         if not np.isfinite(scores).all():
             raise DataError(f"query {qid}: the scores are too large for single precision; scale the weights down")
         order = np.argsort(-scores, kind="stable")[:depth]
@@ -119,15 +118,19 @@ def _queries(split: Split) -> Iterator[tuple[int, slice]]:
         yield qid, slice(int(split.offsets[q]), int(split.offsets[q + 1]))
 
 
-def _weights(given: Weights, split: Split) -> NDArray[np.float32]:
+def _weights(given: Weights, split: Split) -> tuple[NDArray[np.float64], Any]:
     where = "weights"
     if isinstance(given, str | os.PathLike):
         where = f"{os.fspath(given)}: weights"
         given = read_ranker(given)
+    kind = given.kind if isinstance(given, Ranker) else LINEAR
     values = np.asarray(given.weights if isinstance(given, Ranker) else given, dtype=np.float64)
     features = split.features.shape[1]
+    wanted, per = features, "one per feature"
+    if not isinstance(kind, Linear):
+        wanted, per = kind.count(features), f"as {kind} has"
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32)
-    if values.shape != (features,) or not np.isfinite(rounded).all():
-        raise SettingsError(f"{where} must be finite, one per feature ({features}); got shape {values.shape}")
-    return rounded
+    if values.shape != (wanted,) or not np.isfinite(rounded).all():
+        raise SettingsError(f"{where} must be finite, {per} ({wanted}); got shape {values.shape}")
+    return values, kind

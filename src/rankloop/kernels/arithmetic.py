@@ -275,3 +275,11 @@ def log32(x):
     half_square = np.float32(0.5) * f * f
     tail = fma32(s, half_square + z * p, k * np.float32(9.0580006145e-06))
     return k * np.float32(6.9313812256e-01) - ((half_square - tail) - f)
+
+
+@kernel
+def tanh32(x):
+    """The hyperbolic tangent in float32, to about one unit in the last place of 1."""
+    e = exp32(np.float32(-2.0) * abs(x))
+    t = (np.float32(1.0) - e) / (np.float32(1.0) + e)
+    return -t if x < np.float32(0.0) else t

@@ -137,6 +137,8 @@ class Learner(
     def require_affordable(self, features: int, page_size: int) -> None:
         """Refuse settings that are possible, but would take a service down: too much memory or time, or overflow."""
         require_usable(self, self.name)
+        if hasattr(self.scoring_ranker, "require_affordable"):
+            self.scoring_ranker.require_affordable(features)
 
 
 def require_small(what: str, weights: Iterable[float]) -> None:

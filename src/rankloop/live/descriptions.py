@@ -53,7 +53,7 @@ class SnapshotDocument(msgspec.Struct, kw_only=True):
 
 
 class WeightChange(msgspec.Struct, rename={"before": "from", "after": "to"}):
-    """One feature's weight in two states."""
+    """One weight in two states: a feature's, or of a network's connection such as `price → 1.3`."""
 
     feature: str
     before: float

@@ -20,6 +20,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
+from rankloop.rankers import weight_count
 
 FORMAT = 1
 """Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
@@ -111,7 +112,7 @@ class Fold:
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
         """Go on from a kept state, which has the weights: where the model once began is not worked out again."""
-        fold = cls(settings, [0.0] * len(settings.names))
+        fold = cls(settings, [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names)))
         try:
             fold.restore(state, offset)
         except StoreError as error:

@@ -136,19 +136,18 @@ async def restored(service: Service, model: LiveModel, version: int) -> Fold:
 
 
 async def compare(service: Service, model: LiveModel, before: int, after: int) -> Comparison:
-    """Weights of two states, feature by feature, largest change first, and how far apart they point."""
+    """Weights of two states, one by one, largest change first, and how far apart they point."""
     one, two = [summary_of((await _snapshot(service, model, version)).state) for version in (before, after)]
     u, v = one.weights, two.weights
     order = np.argsort(-np.abs(v - u), kind="stable")
+    names = model.settings.weight_names
     return Comparison(
         before=before,
         after=after,
         learned_between=two.fates["learned"] - one.fates["learned"],
         distance=float(np.linalg.norm(v - u)),
         cosine=cosine(u, v),
-        weights=[
-            WeightChange(model.settings.names[i], float(u[i]), float(v[i]), float(v[i] - u[i])) for i in order.tolist()
-        ],
+        weights=[WeightChange(names[i], float(u[i]), float(v[i]), float(v[i] - u[i])) for i in order.tolist()],
     )
 
 

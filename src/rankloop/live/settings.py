@@ -11,6 +11,7 @@ from rankloop.learners import LEARNERS, ROLTR, Learner, require_compiled
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
 from rankloop.plugins import load_installed
+from rankloop.rankers import Linear, weight_names
 from rankloop.settings import (
     NAME,
     check_settings,
@@ -38,7 +39,7 @@ class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_u
 
 
 class Weights(msgspec.Struct, frozen=True, tag="weights", tag_field="from", forbid_unknown_fields=True):
-    """Begin with these weights, one per feature."""
+    """Begin with these weights: one per feature, or for a network all of them, flat, as its export has them."""
 
     weights: tuple[float, ...]
 
@@ -137,10 +138,15 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         names = self.names
         if isinstance(self.scaling, Fixed):
             Scaler(self.scaling, len(names))
-        if isinstance(self.start, Weights) and len(self.start.weights) != len(names):
+        if isinstance(self.start, Weights) and self.is_linear and len(self.start.weights) != len(names):
             raise SettingsError(f"start: {len(self.start.weights)} weights were given for {len(names)} features")
         if isinstance(self.start, IncomingOrder):
             self.feature_index(self.start.feature)
+            if not self.is_linear:
+                raise SettingsError(
+                    f"start: the incoming order is the weight of one feature, which {self.learner.scoring_ranker!r} "
+                    f"does not have; begin from 'zeros', or from 'weights' that were learned elsewhere"
+                )
         # Building the model once makes the method's own checks: weights, propensities for every rank, …
         weights = self.start.weights if isinstance(self.start, Weights) else None
         require_compiled("model", self.learner, self.learner.model(len(names), self.page_size, self.seed or 0, weights))
@@ -149,6 +155,16 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def names(self) -> tuple[str, ...]:
         """The features' names."""
         return self.features  # type: ignore[return-value]
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether each feature has one weight, which says what the model thinks of it."""
+        return isinstance(self.learner.scoring_ranker, Linear)
+
+    @property
+    def weight_names(self) -> list[str]:
+        """What each weight of its ranker is called: for a linear one, as its feature."""
+        return weight_names(self.learner.scoring_ranker, self.names)
 
     def feature_index(self, feature: str | int) -> int:
         """The place of a feature that is given by name or place."""

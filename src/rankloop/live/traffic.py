@@ -167,7 +167,7 @@ def play(
         offline_curve=np.array(curve.points).reshape(-1, 2),
         clicks=street.record.clicks,
         weights=np.array(client.model(model)["weights"]),
-        checkpoints=np.array(curve.checkpoints).reshape(-1, data.features),
+        checkpoints=np.array(curve.checkpoints).reshape(-1, len(described["weights"])),
         variance_curve=street.record.variance,
         settings=settings,
         manifest=this_machine() | {"data": data.content_hash},
@@ -184,6 +184,7 @@ class _Curve:
         self._model = described["name"]
         self._test = _as_scored(described, test) if every else None
         self._ndcg = ndcg
+        self._ranker = from_settings(described["learner"]).scoring_ranker
         self.points: list[tuple[int, float]] = []
         self.checkpoints: list[list[float]] = []
         self.seconds = 0.0
@@ -199,7 +200,8 @@ class _Curve:
             return
         began = time.perf_counter()
         self.checkpoints.append(self._client.model(self._model)["weights"])
-        self.points.append((impression, float(evaluate(self.checkpoints[-1], self._test, metric=self._ndcg))))
+        measured = evaluate(self.checkpoints[-1], self._test, ranker=self._ranker, metric=self._ndcg)
+        self.points.append((impression, float(measured)))
         self.seconds += time.perf_counter() - began
 
 

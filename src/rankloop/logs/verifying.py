@@ -189,10 +189,8 @@ class _Check:
         apart = np.abs(kept.ranker.weights - fold.ranker.weights)
         if apart.max() > 0:
             worst = int(apart.argmax())
-            problem += (
-                f"the weight of {self._settings.names[worst]} is {kept.ranker.weights[worst]!r}, and the log gives "
-                f"{fold.ranker.weights[worst]!r}"
-            )
+            name, weight = self._settings.weight_names[worst], kept.ranker.weights[worst]
+            problem += f"the weight of {name} is {weight!r}, and the log gives {fold.ranker.weights[worst]!r}"
         else:
             problem += "the weights are the same, but not what else the state holds"
         self.problems.append(problem)

@@ -4,6 +4,7 @@
 Linear()
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,9 +13,10 @@ from rankloop.errors import SettingsError
 from rankloop.plugins import HINT
 from rankloop.rankers.contract import RANKERS, Ranker
 from rankloop.rankers.linear import INITIALS, LINEAR, Linear, LinearWeights, starting_weights
+from rankloop.rankers.mlp import MLP
 from rankloop.settings import explained
 
-for _kind in (Linear,):
+for _kind in (Linear, MLP):
     RANKERS.add(_kind)
 
 
@@ -30,13 +32,33 @@ def from_settings(settings: dict[str, Any]) -> Ranker:
     return made
 
 
+def weight_count(ranker: Any, features: int) -> int:
+    """How many weights a ranker has on so many features, whatever its kind."""
+    return int(ranker.parameters("zeros", features, 0).weights.size)
+
+
+def weight_names(ranker: Any, features: Sequence[str]) -> list[str]:
+    """A name for every weight: the feature's own where there is one weight per feature.
+
+    >>> weight_names(Linear(), ["price"]), weight_names(MLP(hidden=(1,)), ["price"])
+    (['price'], ['price → 1.1', 'bias → 1.1', '1.1 → score'])
+    """
+    if hasattr(ranker, "weight_names"):
+        return list(ranker.weight_names(features))
+    count = weight_count(ranker, len(features))
+    return list(features) if count == len(features) else [f"weight {number + 1}" for number in range(count)]
+
+
 __all__ = [
     "INITIALS",
     "LINEAR",
+    "MLP",
     "RANKERS",
     "Linear",
     "LinearWeights",
     "Ranker",
     "from_settings",
     "starting_weights",
+    "weight_count",
+    "weight_names",
 ]

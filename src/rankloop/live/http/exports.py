@@ -3,7 +3,8 @@
 import asyncio
 
 from rankloop.errors import SettingsError
-from rankloop.interchange import EXPORT_FORMATS, LinearModel, export_model
+from rankloop.interchange import EXPORT_FORMATS, LinearModel, NeuralModel, export_model
+from rankloop.interchange.models import made
 from rankloop.live import models
 from rankloop.live.errors import RequestError
 from rankloop.live.fold import View
@@ -24,8 +25,8 @@ async def export(call: Call) -> Answer:
     version = call["version"]
     view = model.require_whole() if version is None else (await models.restored(call.service, model, version)).view()
     try:
-        linear = linear_model(model.settings, view)
-        content = await asyncio.to_thread(export_model, linear, form)
+        leaving = exported_model(model.settings, view)
+        content = await asyncio.to_thread(export_model, leaving, form)
     except SettingsError as error:
         raise RequestError("not_exportable", str(error)) from None
     suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
@@ -33,7 +34,7 @@ async def export(call: Call) -> Answer:
     return Answer(content, type=EXPORT_FORMATS[form], headers=file)
 
 
-def linear_model(settings: ModelSettings, view: View) -> LinearModel:
+def exported_model(settings: ModelSettings, view: View) -> LinearModel | NeuralModel:
     """A live model's state as what leaves rankloop: its weights, and its scaling as it will stay."""
     scaler = view.scaler
     scaling: dict[str, object] = {}
@@ -47,9 +48,10 @@ def linear_model(settings: ModelSettings, view: View) -> LinearModel:
     elif scaler.settings != "none":
         shift, spread = scaler.affine()
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
-    return LinearModel(
+    return made(
+        settings.learner.scoring_ranker,
         weights=tuple(view.model.ranker.weights.tolist()),
         feature_names=settings.names,
         name=settings.name,
-        **scaling,  # type: ignore[arg-type]
+        **scaling,
     )

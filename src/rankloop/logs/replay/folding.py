@@ -73,6 +73,12 @@ class Replay:
         then = Fold.restored(self._logged, begin.state, begin.offset)
         if self.is_own:
             return then
+        old, new = self._logged.learner.scoring_ranker, self.settings.learner.scoring_ranker
+        if old != new:
+            raise SettingsError(
+                f"replay: version {begin.version} has the weights of {old!r}, which {new!r} cannot begin with; "
+                f"replay from the start"
+            )
         fold = Fold(self.settings, then.ranker.weights.tolist())
         if self.settings.scaling == self._logged.scaling:
             fold.scaler.restore(then.scaler.state())

@@ -51,6 +51,10 @@ def _draw_values(axes: Any, values: list[Value]) -> None:
 
 def _draw_weights(axes: Any, replayed: Replayed) -> None:
     mine, theirs = np.array(replayed.weights), np.array(replayed.live_weights)
+    if replayed.distance is None:
+        axes.text(0.5, 0.5, "rankers of different kinds", ha="center", transform=axes.transAxes)
+        axes.set_axis_off()
+        return
     chosen = np.argsort(-np.maximum(np.abs(mine), np.abs(theirs)), kind="stable")[:MOST_WEIGHTS][::-1]
     places = np.arange(len(chosen))
     axes.set_title("weights at the end of the log")

@@ -87,11 +87,11 @@ class Replayed(msgspec.Struct, frozen=True):
         split_at: when the part that is evaluated begins, in milliseconds since 1970; None without one.
         fates: what became of the closed impressions, in the replay.
         passed_over: decisions about the live model that mean nothing to another one (roll backs, refolds).
-        features: names of the weights.
+        features: names of the weights: a linear ranker's are called as its features.
         weights: at the end of the log.
         live_weights: the live model's newest.
-        distance: between the two.
-        cosine: of the angle between them; None if one is zero.
+        distance: between the two; None if their rankers are of different kinds.
+        cosine: of the angle between them; None if one is zero, or if their rankers are of different kinds.
         same_bits: whether the two states are the same in every bit.
         evaluation: estimates; None if none were asked for or nothing is left to evaluate.
     """
@@ -108,7 +108,7 @@ class Replayed(msgspec.Struct, frozen=True):
     features: list[str]
     weights: list[float]
     live_weights: list[float]
-    distance: float
+    distance: float | None
     cosine: float | None
     same_bits: bool
     evaluation: Evaluation | None
@@ -153,6 +153,7 @@ class _Replaying:
             evaluation, split_at = self._evaluate(live, progress)
         replayed.follow(last, progress)
         mine, theirs = replayed.fold.ranker.weights, live.fold.ranker.weights
+        comparable = self._settings.learner.scoring_ranker == self._own.learner.scoring_ranker
         return Replayed(
             model=self._model.name,
             settings=_changeable(self._settings),
@@ -163,11 +164,11 @@ class _Replaying:
             split_at=split_at,
             fates=dict(replayed.fold.fates),
             passed_over=dict(replayed.passed_over),
-            features=list(self._settings.names),
+            features=self._settings.weight_names,
             weights=mine.tolist(),
             live_weights=theirs.tolist(),
-            distance=float(np.linalg.norm(mine - theirs)),
-            cosine=cosine(mine, theirs),
+            distance=float(np.linalg.norm(mine - theirs)) if comparable else None,
+            cosine=cosine(mine, theirs) if comparable else None,
             same_bits=replayed.is_own and replayed.fold.state() == live.fold.state(),
             evaluation=evaluation,
         )

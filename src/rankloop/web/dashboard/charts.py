@@ -95,6 +95,8 @@ class Chart(NamedTuple):
     """What it shows, and how it is computed; {during} and {reward} are filled in."""
     plot: Callable[[Source], Plot]
     empty: str = "No data yet. Closed pages will appear here."
+    of_network: str = ""
+    """What is said instead where the model's ranker is a network, if that makes a difference."""
 
 
 def learning(source: Source) -> Plot:
@@ -228,7 +230,7 @@ CHARTS = {
         Chart(
             "weights", "Weights over time",
             "The features with the largest current weights, from saved snapshots, {during}.",
-            weights, "No snapshots yet.",
+            weights, "No snapshots yet.", "A network has no weight per feature that could be drawn.",
         ),
         Chart(
             "exploration", "Exploration spent",

@@ -151,7 +151,7 @@ class _Dashboard:
                 "name": name,
                 "title": chart.title,
                 "caption": chart.caption.format(**words),
-                "empty": chart.empty,
+                "empty": chart.empty if model.settings.is_linear else chart.of_network or chart.empty,
                 "json": f"{address}/{name}.json?over={over.name}",
                 "csv": f"{address}/{name}.csv?over={over.name}",
                 "refresh": 1000 * over.refresh,

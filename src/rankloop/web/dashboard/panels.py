@@ -93,17 +93,20 @@ def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:
 
 
 def weight_bars(model: LiveModel) -> list[Bar]:
-    """The largest weights of the newest state."""
+    """The largest weights of the newest state; none of a network, where no weight is a feature's alone."""
+    if not model.settings.is_linear:
+        return []
     values = model.view().model.ranker.weights
     shown = largest(values, BARS)
     return [bar(model.settings.names[i], values[i], abs(values[shown[0]])) for i in shown]
 
 
 def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, float, float]]:
-    """(feature, weight now, weight then): what a roll back changes most."""
+    """(weight's name, now, then): what a roll back changes most."""
     now = model.view().model.ranker.weights
     changed = [i for i in largest(then - now, CHANGES) if then[i] != now[i]]
-    return [(model.settings.names[i], float(now[i]), float(then[i])) for i in changed]
+    names = model.settings.weight_names
+    return [(names[i], float(now[i]), float(then[i])) for i in changed]
 
 
 def answers(service: Service, recent: dict[str, Answers]) -> dict[str, Any]:

@@ -136,7 +136,12 @@ class Readings:
     def _history(
         self, model: LiveModel, snapshots: list[Snapshot], first: int
     ) -> list[tuple[Snapshot, NDArray[np.float64]]]:
-        """Weights of the states since a minute, and of the last one before it; evenly chosen if there are many."""
+        """Weights of the states since a minute, and of the last one before it; evenly chosen if there are many.
+
+        Of a network there are none to be drawn: no weight is a feature's alone.
+        """
+        if not model.settings.is_linear:
+            return []
         within = [s for s in snapshots if s.at >= first * 60_000]
         chosen = (within + snapshots[len(within) : len(within) + 1])[::-1]
         if len(chosen) > HISTORY:
