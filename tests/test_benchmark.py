@@ -18,6 +18,13 @@ def test_the_yardstick_reads_every_row_of_every_query_in_its_order():
     )
 
 
+def test_the_yardstick_of_networks_multiplies_every_row_of_a_query():
+    arrays = benchmark._mslr_shaped(20, documents=10, features=4).train.arrays
+    W = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    rows = arrays.features[arrays.offsets[5] : arrays.offsets[6]]
+    assert benchmark._multiply_rows(arrays, [2, 5], W) == pytest.approx(rows @ W)
+
+
 def test_the_text_has_the_shape_of_mslr(tmp_path):
     path = benchmark._write_svmlight(tmp_path, documents=300)
     split = read(path)

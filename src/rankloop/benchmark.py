@@ -5,13 +5,14 @@ could be, since each impression has to read its query's features at least once.
 """
 
 import gzip
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from rankloop.data import read
 from rankloop.data.collection import Arrays, Collection, Split
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank
 from rankloop.loop import draw_query
+from rankloop.rankers import MLP
 from rankloop.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
@@ -32,6 +34,7 @@ from rankloop.users import noisy
 # Impressions per second of the ROLTR authors' published code, measured on machines of the same kind.
 AUTHORS = {"ROLTR": 98, "PDGD": 2520, "DBGD": 705, "PMGD": 31, "COLTR": 566}
 DOCUMENTS, FEATURES = 125, 136
+UNITS = 64
 
 
 class Section(msgspec.Struct):
@@ -104,6 +107,39 @@ def methods(quick: bool) -> Section:
         values[learner.name] = rate
     columns = ["method", "impressions/s a core", "authors' code", "ratio"]
     return Section("Every method, noisy clicks", columns, rows, values)
+
+
+def networks(quick: bool) -> Section:
+    """A network in the loop against one product of the same features with its first layer, by BLAS on one core."""
+    environment = os.environ | {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
+    script = f"import json; from rankloop import benchmark; print(json.dumps(benchmark.network_rates({quick})))"
+    rates = json.loads(subprocess.check_output([sys.executable, "-c", script], env=environment))
+    product = rates.pop("product")
+    return Section(
+        f"A network, {DOCUMENTS} × {FEATURES} per query, {UNITS} hidden units (one core)",
+        ["", "impressions/s", "of the product"],
+        [
+            ["X W of every query by BLAS, nothing else", f"{product:,.0f}", ""],
+            *([f"{name} with MLP(hidden=({UNITS},))", f"{rate:,.0f}", f"{rate / product:.0%}"]
+              for name, rate in rates.items()),
+        ],
+        {name: rate / product for name, rate in rates.items()},
+    )  # fmt: skip
+
+
+def network_rates(quick: bool) -> dict[str, float]:
+    """Impressions per second of the product and of the learners, best of three; BLAS must have been told of one core."""
+    data = _mslr_shaped(1_000 if quick else 8_000)
+    impressions = 2_000 if quick else 10_000
+    order = [draw_query(np.uint64(1), i, data.train.queries) for i in range(impressions)]
+    W = np.random.default_rng(1).normal(size=(FEATURES, UNITS)).astype(np.float32)
+    learners = [PDGD(ranker=MLP(hidden=(UNITS,))), ROLTR(ranker=MLP(hidden=(UNITS,)))]
+    rates: dict[str, float] = {}
+    for _ in range(3):  # in turn, so that a slow moment of the machine meets all
+        measured = {"product": impressions / _seconds(lambda: _multiply_rows(data.train.arrays, order, W))}
+        measured |= {learner.name: _simulated_rate(learner, data, impressions) for learner in learners}
+        rates = {name: max(rate, rates.get(name, 0.0)) for name, rate in measured.items()}
+    return rates
 
 
 def two_processes(quick: bool) -> Section:
@@ -190,7 +226,7 @@ def compilation(quick: bool) -> Section:
 
 
 PARTS: tuple[Callable[[bool], Section], ...] = (
-    against_memory, methods, two_processes, growth, memory, reader, compilation,
+    against_memory, methods, networks, two_processes, growth, memory, reader, compilation,
 )  # fmt: skip
 
 
@@ -259,6 +295,13 @@ def _sum_rows(features, offsets, order):
             part += rows[j]
         total += part
     return total
+
+
+def _multiply_rows(arrays: Arrays, order: Iterable[int], W: NDArray[np.float32]) -> NDArray[np.float32]:
+    """X W for the queries in their order; the last product."""
+    for q in order:
+        product = arrays.features[arrays.offsets[q] : arrays.offsets[q + 1]] @ W
+    return product
 
 
 def _numpy_roltr(arrays: Arrays, order: NDArray[np.int64]) -> None:

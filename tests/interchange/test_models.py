@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rankloop.errors import DataError, SettingsError
 from rankloop.interchange import (
     LinearModel,
+    NeuralModel,
     Ranker,
     elasticsearch_model,
     export_model,
@@ -18,6 +19,7 @@ from rankloop.interchange import (
     model_text,
     save_ranker,
 )
+from rankloop.rankers import MLP
 
 
 def test_folding_drops_nothing_but_the_constant():
@@ -111,3 +113,47 @@ def test_a_damaged_model_is_refused_with_the_file_named(tmp_path, change, senten
     path.write_text(json.dumps(document | change))
     with pytest.raises(DataError, match=f"model.json: .*{sentence}"):
         load_model(path)
+
+
+# Networks
+
+
+def network(**more) -> NeuralModel:
+    shape = more.pop("network", MLP(hidden=(4, 3)))
+    weights = np.random.default_rng(8).normal(size=shape.count(2))
+    return NeuralModel(network=shape, weights=tuple(weights.tolist()), feature_names=("a", "b"), **more)
+
+
+SCALINGS = [{}, {"shift": (3.0, 1.0), "spread": (2.0, 0.0)}, {"per_query": True}]
+
+
+@pytest.mark.parametrize("scaling", SCALINGS, ids=["none", "fixed", "per query"])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_network_comes_back_to_the_bit(scaling, activation, tmp_path):
+    model = network(network=MLP(hidden=(4, 3), activation=activation), **scaling)
+    (tmp_path / "model.json").write_text(model_text(model))
+    assert load_model(tmp_path / "model.json") == model
+
+
+def test_a_networks_scores_are_those_of_scaled_features():
+    X = np.random.default_rng(9).normal(size=(5, 2))
+    scaled = np.stack([(X[:, 0] - 3.0) / 2.0, np.zeros(5)], axis=1)
+    model = network(shift=(3.0, 1.0), spread=(2.0, 0.0))
+    assert model.scores(X) == pytest.approx(model.network.scores(model.weights, scaled))
+    assert network(per_query=True).scores([[1.0, 5.0], [2.0, 5.0]]) == pytest.approx(
+        model.network.scores(model.weights, [[0.0, 0.0], [1.0, 0.0]])
+    )
+
+
+def test_a_network_with_other_counts_is_refused(tmp_path):
+    with pytest.raises(SettingsError, match=r"NeuralModel: MLP\(.*\) has 26 weights on one feature.*; got 5"):
+        NeuralModel(network=MLP(hidden=(4, 3)), weights=(1.0,) * 5)
+    with pytest.raises(SettingsError, match="one text per feature; got 1 for 2"):
+        NeuralModel(network=MLP(hidden=(4,)), weights=(1.0,) * 16, feature_names=("a",))
+    document = json.loads(model_text(network())) | {"ranker": {"kind": "mlp", "hidden": [5]}}
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match="model.json: MLP"):
+        load_model(tmp_path / "model.json")
+    (tmp_path / "model.json").write_text(json.dumps(document | {"ranker": None}))
+    with pytest.raises(DataError, match="there must be its shape"):
+        load_model(tmp_path / "model.json")

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import rankloop as rl
 from rankloop.errors import DataError, SettingsError
-from rankloop.interchange import Ranker, load_ranker, save_ranker
+from rankloop.interchange import Ranker, load_ranker, read_ranker, run_lines, save_ranker
+from rankloop.interchange.rankers import ranker_text
 
 from .learned import DATA, RUN
 
@@ -88,3 +89,44 @@ def test_a_mistake_with_a_ranker_is_a_sentence_and_leaves_nothing_behind(tmp_pat
         call(tmp_path)
     assert words in str(refused.value)
     assert list(tmp_path.iterdir()) == []
+
+
+NETWORK = rl.MLP(hidden=(16,))
+
+
+@pytest.fixture(scope="module")
+def network_run():
+    return rl.simulate(rl.PDGD(ranker=NETWORK), rl.users.noisy(), DATA, impressions=60, seed=1, evaluate_every=30)
+
+
+def test_a_network_leaves_a_run_and_comes_back_to_the_bit(network_run, tmp_path):
+    path = save_ranker(tmp_path / "network.json", network_run, feature_names=DATA.feature_names)
+    ranker = load_ranker(path)
+    assert ranker == Ranker.of(network_run, DATA.feature_names)
+    assert ranker.kind == NETWORK
+    assert ranker.weights == tuple(network_run.weights.tolist())
+    assert rl.evaluate(ranker, DATA.test, ranker=ranker.kind) == network_run.offline_ndcg
+    X = DATA.test.features[:5]
+    assert ranker.scores(X).tolist() == NETWORK.scores(network_run.weights, X).tolist()
+    assert read_ranker(network_run.save(tmp_path / "network.run")).kind == NETWORK
+    again = save_ranker(tmp_path / "again.json", network_run.weights, learner=rl.PDGD(ranker=NETWORK))
+    assert load_ranker(again).weights == ranker.weights
+
+
+def test_a_networks_run_file_has_the_order_that_is_evaluated(network_run, tmp_path):
+    lines = list(run_lines(save_ranker(tmp_path / "network.json", network_run), DATA.test))
+    first = DATA.test.query_ids[0]
+    rows = slice(DATA.test.offsets[0], DATA.test.offsets[1])
+    best = np.argmax(NETWORK.scores(network_run.weights, DATA.test.features[rows]))
+    assert lines[0].split()[2] == f"{first}-{best}"
+    with pytest.raises(SettingsError, match=r"must be finite, as MLP.* has \(\d+\); got shape"):
+        run_lines(Ranker(weights=(1.0,) * NETWORK.count(2), kind=NETWORK), DATA.test)
+
+
+def test_weights_that_no_network_of_its_shape_has_are_refused(tmp_path):
+    with pytest.raises(DataError, match="has 48 weights on one feature, 16 more on each further one; got 50"):
+        Ranker(weights=(1.0,) * 50, kind=NETWORK)
+    document = json.loads(ranker_text([1.0, 2.0]))
+    (tmp_path / "ranker.json").write_text(json.dumps(document | {"kind": "forest"}))
+    with pytest.raises(DataError, match="kind of ranker must be 'linear' or 'mlp'; got 'forest'"):
+        load_ranker(tmp_path / "ranker.json")

@@ -14,6 +14,7 @@ from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
 from rankloop.live.fold import FATES, Fold, summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
+from rankloop.rankers import MLP
 
 from ..proofs import literal
 from .diary import Diary, page_of
@@ -96,6 +97,20 @@ def test_a_state_restored_anywhere_ranks_the_next_page_as_the_uninterrupted_one(
     one, two = Diary(diary.settings), Diary(diary.settings)
     one.fold, two.fold = fold, again
     assert [page_of(one.show(X)) for X in asked] == [page_of(two.show(X)) for X in asked]
+
+
+def test_a_network_goes_on_after_any_event_with_the_same_bits():
+    network = MLP(hidden=(8,))
+    diary = lively(PDGD(ranker=network), pages=20)
+    fold = Fold(diary.settings)
+    begun = fold.ranker.weights
+    for event in diary.events:
+        fold = Fold.restored(diary.settings, fold.state(), fold.offset)
+        diary.apply_to(fold, event)
+    assert fold.state() == diary.fold.state()
+    assert fold.ranker.weights.size == network.count(FEATURES)
+    assert fold.ranker.weights.tolist() != begun.tolist()
+    assert summary_of(fold.state()).weights.tolist() == fold.ranker.weights.tolist()
 
 
 @settings(max_examples=25)
