@@ -128,7 +128,7 @@ def networks(quick: bool) -> Section:
 
 
 def network_rates(quick: bool) -> dict[str, float]:
-    """Impressions per second of the product and of the learners, best of three; BLAS must have been told of one core."""
+    """Impressions per second of the product and of the learners, best of three, where BLAS was told to use one core."""
     data = _mslr_shaped(1_000 if quick else 8_000)
     impressions = 2_000 if quick else 10_000
     order = [draw_query(np.uint64(1), i, data.train.queries) for i in range(impressions)]

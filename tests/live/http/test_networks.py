@@ -1,4 +1,4 @@
-"""A live model whose ranker is a network: made, taught, kept, restarted, compared, exported, and shown for what it is."""
+"""A live model whose ranker is a network: made, taught, kept, started again, exported, and shown as what it is."""
 
 import httpx
 import numpy as np
