@@ -39,8 +39,8 @@ def run_html(run: Run) -> str:
     (place,) = Runs([run]).places
     fold = "" if settings["data"]["fold"] is None else f", fold {settings['data']['fold']}"
     facts = [
-        ("online nDCG", f"{run.online_ndcg:,.1f}"),
-        ("offline nDCG", f"{run.offline_ndcg:.4f}" if len(offline) else "not measured"),
+        (f"online {run.ndcg.title}", f"{run.online_ndcg:,.1f}"),
+        (f"offline {run.ndcg.title}", f"{run.offline_ndcg:.4f}" if len(offline) else "not measured"),
         ("clicks per page", f"{run.clicks.mean():.2f}"),
         ("impressions", f"{len(run.online_curve):,}"),
         ("seed", str(settings["seed"])),
@@ -58,7 +58,7 @@ def run_html(run: Run) -> str:
             Series("held-out", CYCLE[0], offline[:, 0], offline[:, 1]),
             Series("pages shown", CYCLE[1], offline[1:, 0], run.online_means),
         ]
-        drawn = f'<div style="{_CARD}">{chart(lines, "nDCG")}</div>'
+        drawn = f'<div style="{_CARD}">{chart(lines, run.ndcg.title)}</div>'
     return f'<div>{heading}<br>{drawn}<div style="{_CARD}"><table>{cells}</table></div></div>'
 
 
@@ -78,7 +78,8 @@ def runs_html(runs: Runs) -> str:
                 colour, dash = _hex(lines[label].colour), lines[label].dash != "-"
                 series.append(Series(lines[label].name, colour, at, values.mean(axis=0), dash))
         if series:
-            charts.append(f'<div style="{_CARD}">{chart(series, f"{user} clicks, {collection}: held-out nDCG")}</div>')
+            title = f"{user} clicks, {collection}: held-out {here.ndcg}"
+            charts.append(f'<div style="{_CARD}">{chart(series, title)}</div>')
     more = len(places) - _MOST_PANELS
     rest = f"<p>{more} more: .select(collection=…, user=…), or .plot()</p>" if more > 0 else ""
     return f"<div>{''.join(charts)}{rest}{runs.summary()._repr_html_()}</div>"

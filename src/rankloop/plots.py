@@ -24,7 +24,7 @@ from rankloop.runs import Curve, Runs
 from rankloop.settings import require_choice
 from rankloop.statistics import interval
 
-LABELS = {"offline": "nDCG on held-out queries", "online": "nDCG of pages shown"}
+LABELS = {"offline": "{} on held-out queries", "online": "{} of pages shown"}
 
 
 def draw(
@@ -49,7 +49,7 @@ def draw(
             frame(row[0], row)
             for axis, named in zip(row, ends, strict=True):
                 label_lines(axis, named)
-            row[0].set_ylabel(LABELS[curve])
+            row[0].set_ylabel(LABELS[curve].format(runs.ndcg))
         for axis in axes[-1]:
             axis.set_xlabel("impressions")
     return Picture(drawing)

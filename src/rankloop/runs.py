@@ -117,19 +117,25 @@ class Runs(Sequence[Run]):
         """The same as a pandas frame."""
         return as_frame(self.to_arrow(rows))
 
+    @property
+    def ndcg(self) -> str:
+        """Which nDCG the runs have, with its cut-off where it is the same for all: `nDCG@10`."""
+        titles = {run.ndcg.title for run in self._runs}
+        return titles.pop() if len(titles) == 1 else "nDCG"
+
     def summary(self) -> Sheet:
         """For each collection, user and learner: means with t-intervals, interquartile means with bootstrap ones."""
         rows = [_summary_row(place, self.select(**place._asdict())) for place in dict.fromkeys(self.places)]
         columns = _heading(rows) | {
-            "online nDCG": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
+            f"online {self.ndcg}": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
             "middle half": lambda row: f"{row['online_iqm']:.1f}",
-            "offline nDCG": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
+            f"offline {self.ndcg}": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
             "middle half ": lambda row: f"{row['offline_iqm']:.4f}",
             "runs": lambda row: str(row["runs"]),
         }
         note = (
-            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i · nDCG of the "
-            "pages shown. Offline: nDCG on held-out queries at the end. Intervals: other seeds, the same folds."
+            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i · nDCG of "
+            "the pages shown. Offline: nDCG on held-out queries at the end. Intervals: other seeds, the same folds."
         )
         return Sheet(rows, columns, note)
 

@@ -1,4 +1,4 @@
-"""`rankloop queries`: two methods query by query."""
+"""`rankloop results queries`: two methods query by query."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_
     assert "ROLTR − PDGD, noisy clicks, tiny: MAP" in out
     assert "paired over" in out
     assert (tmp_path / "q.svg").exists()
-    code, out, _ = rankloop("queries", folder, "PDGD", "--against", "ROLTR", "--json")
+    code, out, _ = rankloop("results", "queries", folder, "PDGD", "--against", "ROLTR", "--json")
     [found] = json.loads(out)
     assert (found["metric"], found["pairs"]) == ("ndcg@10", 2)
     assert found["better"] + found["equal"] + found["worse"] == len(found["queries"])
@@ -32,7 +32,7 @@ def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_
 
 
 def test_a_method_that_was_not_run_is_named(rankloop, folder):
-    code, _, err = rankloop("queries", folder, "DBGD")
+    code, _, err = rankloop("results", "queries", folder, "DBGD")
     assert code == 2
     assert "no runs of DBGD and PDGD" in err
 

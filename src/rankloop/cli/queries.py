@@ -1,11 +1,12 @@
-"""`rankloop queries`: two methods of a results folder, query by query."""
+"""`rankloop results queries`: two methods of a results folder, query by query."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Json, app
+from rankloop.cli.app import Json
+from rankloop.cli.results import results as commands
 from rankloop.cli.terminal import out, print_json, print_table, table
 from rankloop.display import counted, p_value, signed
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rankloop.studies.by_query import ByQuery
 
 
-@app.command()
+@commands.command()
 def queries(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
     label: Annotated[str, typer.Argument(help="The method, by its label.")],
@@ -28,7 +29,7 @@ def queries(
 ) -> None:
     """Compare two methods query by query on the test split, at the end of their runs: which queries are worse now?
 
-    Example: [bold]rankloop queries results/quick ROLTR --against PDGD --user noisy[/bold].
+    Example: [bold]rankloop results queries results/quick ROLTR --against PDGD --user noisy[/bold].
     """
     from rankloop.studies.by_query import compare_queries
     from rankloop.studies.records import read_results

@@ -29,7 +29,9 @@ class _ShowUnlessNamed(TyperGroup):
 
 
 results = typer.Typer(
-    cls=_ShowUnlessNamed, help="Print what a results folder holds, or verify it.", no_args_is_help=True
+    cls=_ShowUnlessNamed,
+    help="Print what a results folder holds, query by query if you like, or verify it.",
+    no_args_is_help=True,
 )
 app.add_typer(results, name="results")
 

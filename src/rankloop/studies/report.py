@@ -161,7 +161,10 @@ def _claims(results: Results) -> list[Block]:
     silent = ", ".join(dict.fromkeys(verdict.number for verdict in verdicts if not verdict.collection))
     return [
         Heading(2, "The paper's claims"),
-        Paragraph(f"On this data: {summary}." + (f" No runs bear on claims {silent}." if silent else "")),
+        Paragraph(
+            f"On this data, by {results.metric.title}: {summary}."
+            + (f" No runs bear on claims {silent}." if silent else "")
+        ),
         Tabulated(_verdicts(decided)),
         Tabulated(_decisions(decided), "How each verdict was reached"),
     ]

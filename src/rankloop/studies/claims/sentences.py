@@ -27,13 +27,13 @@ from rankloop.studies.claims.relations import (
 BOTH = ("perfect", "noisy")
 ACROSS = "noisy vs. perfect"
 
-SPEED = Measure("learning speed (mean offline nDCG@10)", lambda record: record.learning_speed)
-EARLY = Measure("mean offline nDCG@10 over the first 10,000 impressions", partial(speed_within, 10_000), reach=10_000)
-EARLIEST = Measure("mean offline nDCG@10 over the first 3,000 impressions", partial(speed_within, 3_000), reach=3_000)
-END = Measure("offline nDCG@10 at the end", lambda record: record.offline_ndcg)
-AT_100K = Measure("offline nDCG@10 at 100,000 impressions", partial(offline_at, 100_000), reach=100_000)
-AT_1M = Measure("offline nDCG@10 at 1,000,000 impressions", partial(offline_at, 1_000_000), reach=1_000_000)
-ONLINE = Measure("online nDCG@10", lambda record: record.online_ndcg, margin=ONLINE_MARGIN, relative=True, form=".1f")
+SPEED = Measure("learning speed (mean offline nDCG)", lambda record: record.learning_speed)
+EARLY = Measure("mean offline nDCG over the first 10,000 impressions", partial(speed_within, 10_000), reach=10_000)
+EARLIEST = Measure("mean offline nDCG over the first 3,000 impressions", partial(speed_within, 3_000), reach=3_000)
+END = Measure("offline nDCG at the end", lambda record: record.offline_ndcg)
+AT_100K = Measure("offline nDCG at 100,000 impressions", partial(offline_at, 100_000), reach=100_000)
+AT_1M = Measure("offline nDCG at 1,000,000 impressions", partial(offline_at, 1_000_000), reach=1_000_000)
+ONLINE = Measure("online nDCG", lambda record: record.online_ndcg, margin=ONLINE_MARGIN, relative=True, form=".1f")
 VARIANCE = Measure("gradient variance", lambda record: record.gradient_variance, form=".3g")
 
 ABOUT_HALF = within(0.35, 0.7)
