@@ -17,7 +17,7 @@ def folder(tmp_path_factory):
 
 def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_path):
     code, out, _ = rankloop(
-        "queries", folder, "ROLTR", "--metric", "map", "--worst", 3, "--picture", tmp_path / "q.svg"
+        "results", "queries", folder, "ROLTR", "--metric", "map", "--worst", 3, "--picture", tmp_path / "q.svg"
     )
     assert code == 0
     assert "ROLTR − PDGD, noisy clicks, tiny: MAP" in out
