@@ -63,3 +63,31 @@ def test_results_that_cannot_be_written_are_refused_before_anything_runs(tmp_pat
     done = preloaded.run("run", *SMALL, cwd=tmp_path)
     assert done.returncode == 2
     assert "cannot write results" in done.stderr
+
+
+def test_a_wrong_scale_leaves_no_folder(tmp_path):
+    done = preloaded.run("run", "--scale", "-1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "scale must be a positive number" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_start_says_what_the_report_leaves_out_and_how_to_see_it_again(tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    for name in ("train", "vali", "test"):
+        lines = [f"{d % 5} qid:{d // 20} 1:{(d % 5) / 5} 2:{d % 7}\n" for d in range(400)]
+        (mine / f"{name}.txt").write_text("".join(lines))
+    few = ("--impressions", 200, "--repeats", 2, "--only", "ROLTR", "--only", "noisy")
+    assert preloaded.run("run", "--data", "mine", *few, cwd=tmp_path).returncode == 0
+    again = preloaded.run("run", "--data", "tiny", *few, cwd=tmp_path)
+    assert "Not shown, though in this folder: 2 runs on mine." in again.stdout
+    both = preloaded.run("run", "--data", "tiny", "--data", "mine", *few, cwd=tmp_path)
+    assert "Not shown" not in both.stdout
+    report = (tmp_path / "results" / "quick" / "report.md").read_text()
+    command = f"rankloop run quick --impressions 200 --repeats 2 --data tiny --data {mine} --only ROLTR --only noisy"
+    assert command in report
+    assert "- **runs**: 4 runs\n" in report
+    (tmp_path / "elsewhere").mkdir()
+    anywhere = preloaded.run(*command.split()[1:], "--out", "../results/quick", cwd=tmp_path / "elsewhere")
+    assert "4 done, 0 to do" in " ".join(anywhere.stderr.split())

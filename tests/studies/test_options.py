@@ -55,3 +55,27 @@ def test_real_data_takes_the_place_of_its_stand_in(tmp_path, monkeypatch):
     assert {cell.fold for cell in cells(instead)} == {1, 2}
     with pytest.raises(SettingsError, match="nothing stands in for 'mq2008'"):
         options.with_data(load_study("rq2"), [f"mq2008={real}"])
+
+
+def test_several_collections_take_the_place_of_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b").mkdir()
+    for name in ("a", "b/a", "c"):
+        (tmp_path / name).touch()
+    study = options.with_data(load_study("rq2"), ["a", "c"])
+    assert list(dict.fromkeys(cell.source.data for cell in cells(study))) == [str(tmp_path / "a"), str(tmp_path / "c")]
+    assert list(dict.fromkeys(cell.source.name for cell in cells(study))) == ["a", "c"]
+    with pytest.raises(SettingsError, match="a name of its own; got a, a"):
+        options.with_data(load_study("rq2"), ["a", "b/a"])
+
+
+def test_a_relative_path_holds_from_anywhere_and_a_name_stays_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "tiny").mkdir()
+    assert options.located("mine") == str(tmp_path / "mine")
+    assert options.located("tiny") == "tiny"  # a synthetic world
+    assert options.located("nowhere") == "nowhere"
+    study = parse(SMALL.replace('data = "tiny"', 'data = "./mine"'), "small")
+    assert {cell.source.data for cell in cells(options.with_places(study))} == {str(tmp_path / "mine")}
+    assert options.with_places(load_study("rq2")) == load_study("rq2")

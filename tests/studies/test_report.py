@@ -14,6 +14,7 @@ from tests.patience import PATIENCE
 from rankloop import simulate, users
 from rankloop.data import load
 from rankloop.studies import report
+from rankloop.studies.held import Start
 from rankloop.studies.records import Results, key_of, read_records, write_record
 from rankloop.studies.specification import Grid, Study, cells, load_study
 
@@ -145,6 +146,21 @@ def test_the_same_results_give_the_same_page(made_up, tmp_path):
 def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
     page, _ = written(made_up(small({"learner": "ROLTR"})), tmp_path)
     assert "rankloop run study.toml" in page.text
+
+
+def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tmp_path):
+    study = small({"learner": "ROLTR"}, {"learner": "PDGD"})
+    results = made_up(study, keep=lambda cell: cell.user.name == "noisy")
+    command = ("rankloop", "run", "rq2", "--data", "/some where/A", "--only", "noisy")
+    results.starts, results.left_out = (Start(command, ("noisy",)),), "24 runs on A"
+    page, _ = written(results, tmp_path)
+    assert "6 of the study's 12 runs, with --only noisy" in page.text
+    assert "6 of 6 runs" not in page.text
+    assert "finished" not in page.text
+    assert "24 runs on A, which lie in the same folder" in page.text
+    assert "rankloop run rq2 --data '/some where/A' --only noisy" in page.text
+    assert "rankloop run study.toml --only noisy" in page.text
+    assert "Not run:" not in page.text
 
 
 @pytest.mark.slow

@@ -14,7 +14,10 @@ from tests.patience import PATIENCE, wait_until
 
 from rankloop.errors import DataError, SettingsError
 from rankloop.studies import options
+from rankloop.studies.coverage import Coverage
+from rankloop.studies.held import Start
 from rankloop.studies.records import read_results
+from rankloop.studies.report import _facts
 from rankloop.studies.runner import claimed, collect, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
@@ -75,6 +78,56 @@ def test_grids_that_need_the_same_run_share_it(tmp_path):
     assert outcome.results.values("online_ndcg", label="mine", user="noisy") == outcome.results.values(
         "online_ndcg", grid="methods", label="ROLTR", user="noisy"
     )
+
+
+def start(text, folder, only=(), change=lambda study: study):
+    """A start as the command line makes it: perhaps of a part of the study alone."""
+    study = change(parse(text, "small"))
+    chosen = options.only(cells(study), only)
+    with claimed(make_plan(study, chosen, folder, Start(("rankloop", "run", "small"), tuple(only)))) as plan:
+        return run_plan(plan, Here(), lambda _: None).results
+
+
+def test_a_part_that_is_run_again_does_not_hide_the_rest(tmp_path):
+    start(SMALL, tmp_path)
+    assert len(start(SMALL, tmp_path, only=["noisy"]).records) == 16
+    assert len(read_results(tmp_path).records) == 16
+    assert read_results(tmp_path).left_out == ""
+
+
+def test_parts_of_a_study_add_up_and_what_was_chosen_is_kept(tmp_path):
+    noisy = start(SMALL, tmp_path, only=["noisy", "ROLTR"])
+    assert (len(noisy.records), Coverage(noisy).of_grid("methods")) == (4, "4 runs each")
+    both = start(SMALL, tmp_path, only=["perfect", "ROLTR"])
+    assert (len(both.records), len(both.starts), Coverage(both).absent("methods")) == (8, 2, [])
+    facts = dict(_facts(Coverage(both)))
+    assert facts["runs"] == "8 runs"
+    assert facts["chosen"] == (
+        "8 of the study's 16 runs, with --only noisy --only ROLTR and --only perfect --only ROLTR"
+    )
+
+
+def test_runs_of_other_settings_are_left_out_and_told(tmp_path):
+    start(SMALL, tmp_path, only=["noisy", "ROLTR"])
+    results = start(SMALL, tmp_path, ["noisy", "ROLTR"], lambda study: options.with_numbers(study, impressions=300))
+    assert len(results.records) == 4
+    assert results.left_out == read_results(tmp_path).left_out == "4 runs of 200 impressions"
+    assert dict(_facts(Coverage(results)))["left out"].startswith(
+        "4 runs of 200 impressions, which lie in the same folder"
+    )
+    assert len(results.starts) == 1
+
+
+def test_a_start_that_comes_to_nothing_leaves_no_folder(tmp_path):
+    study = parse(SMALL, "small")
+    plan = make_plan(study, cells(study), tmp_path / "results" / "small")
+    with pytest.raises(RuntimeError), claimed(plan):
+        raise RuntimeError("no cluster")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "results").mkdir()
+    with pytest.raises(RuntimeError), claimed(plan):
+        raise RuntimeError("no cluster")
+    assert [path.name for path in tmp_path.rglob("*")] == ["results"]
 
 
 def test_a_failed_run_is_reported_with_its_cause_and_does_not_stop_the_others(tmp_path):

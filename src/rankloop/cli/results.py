@@ -117,6 +117,8 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     coverage, name = Coverage(results), results.metric.title
     for place in _places(results):
         _show_place(coverage, *place)
+    if results.left_out:
+        out.print(f"\nNot shown, though in this folder: {results.left_out}.", highlight=False)
     impressions = max((record.impressions for record in results.records), default=0)
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     out.print(
@@ -140,6 +142,7 @@ def _summary(results: "Results") -> dict[str, Any]:
         "study": results.study.name,
         "metric": results.metric.name,
         "runs": len(results.records),
+        "left_out": results.left_out,
         "generalises_to": results.reading.generalise_to,
         "rows": [
             {"grid": grid, "collection": collection, "user": user, "label": label}

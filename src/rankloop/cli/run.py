@@ -1,7 +1,7 @@
 """`rankloop run`: plan, run with a display, and print what came out."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +70,7 @@ def run(
     from rankloop.statistics import require_generalisation
     from rankloop.studies import options, report
     from rankloop.studies.comparisons import require_baseline
+    from rankloop.studies.held import Start
     from rankloop.studies.runner import claimed, make_plan, run_plan
     from rankloop.studies.specification import cells, load_study
 
@@ -77,13 +78,18 @@ def run(
     declared = options.with_data(options.with_plugins(load_study(study), plugin or ()), data or ())
     declared = options.with_fold(options.with_scale(declared, scale), fold)
     declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
-    declared = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
+    changed = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
+    declared = options.with_places(changed)
     chosen = options.only(cells(declared), only or ())
     require_generalisation(generalise_to)
     require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))
     folder = Path("results") / declared.name if out is None else out
+    numbers = {"scale": scale, "fold": fold, "impressions": impressions, "repeats": repeats, "seed": seed}
+    many = {"data": map(_located, data or ()), "set": set_ or (), "metric": metric or (), "plugin": plugin or ()}
+    many |= {"only": only or ()}
+    command = _command(study, numbers, many)
     with working(f"opening {declared.name}'s collections"):
-        plan = make_plan(declared, chosen, folder)
+        plan = make_plan(declared, chosen, folder, Start(command, tuple(only or ())))
     with claimed(plan) as plan, engine(on, workers, declared.plugins) as place:
         _show_plan(plan, place.slots)
         _compile([cell for cell, _ in plan.missing], place)
@@ -98,6 +104,24 @@ def run(
         err.print(f"failed: {what}: {cause}")
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _command(study: str, numbers: "Mapping[str, float | None]", many: "Mapping[str, Iterable[str]]") -> tuple[str, ...]:
+    """What to type for the same runs, from anywhere: paths are absolute; what changes no result is left out."""
+    words = ["rankloop", "run", str(Path(study).absolute()) if study.endswith(".toml") else study]
+    for name, number in numbers.items():
+        words += [] if number is None else [f"--{name}", f"{number:g}" if name == "scale" else str(number)]
+    for name, values in many.items():
+        words += [word for value in values for word in (f"--{name}", value)]
+    return tuple(words)
+
+
+def _located(data: str) -> str:
+    """`--data` with its path from the root."""
+    from rankloop.studies.options import located
+
+    name, equals, path = data.partition("=")
+    return f"{name}={Path(path).expanduser().absolute()}" if equals else located(data)
 
 
 def _show_plan(plan: "Plan", workers: int) -> None:

@@ -1,12 +1,15 @@
 """What a study asked for and what has been run of it: tables and figures say so instead of hiding what is missing."""
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from rankloop.display import counted
 from rankloop.learners import LEARNERS
 from rankloop.statistics import SIMILAR
+from rankloop.studies.held import Start
+from rankloop.studies.options import only
 from rankloop.studies.records import Record, Results
-from rankloop.studies.specification import Grid, cells
+from rankloop.studies.specification import Cell, Grid, Study, cells
 
 Place = tuple[str, str, str, str]
 """Grid, collection, user and label: the runs there differ by seed and fold alone."""
@@ -17,7 +20,8 @@ class Coverage:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        asked = cells(results.study)
+        asked = asked_of(results.study, results.starts, results.records)
+        self.of_study = len(cells(results.study))
         self.wanted: Counter[Place] = Counter(
             (cell.grid, cell.source.name, cell.user.name, cell.label) for cell in asked
         )
@@ -113,6 +117,23 @@ class Coverage:
     def compares_methods(self, grid: str) -> bool:
         """Whether different methods meet in a grid, as opposed to settings of one."""
         return len({self.learner(grid, label) for label in self.labels(grid)}) > 1
+
+
+def asked_of(study: Study, starts: Sequence[Start], records: Iterable[Record] = ()) -> list[Cell]:
+    """The cells that the starts of a study chose; all of them, unless each chose a part with `--only`.
+
+    A finished run counts as asked for, whatever was chosen later.
+    """
+    every = cells(study)
+    if not starts or any(not start.only for start in starts):
+        return every
+    chosen = {_cell_place(cell) for start in starts for cell in only(every, start.only)}
+    chosen |= {(one.grid, one.collection, one.user, one.label, one.fold, one.seed) for one in records}
+    return [cell for cell in every if _cell_place(cell) in chosen]
+
+
+def _cell_place(cell: Cell) -> tuple[str, str, str, str, int | None, int]:
+    return cell.grid, cell.source.name, cell.user.name, cell.label, cell.fold, cell.seed
 
 
 def runs_of(finished: int, wanted: int) -> str:

@@ -22,7 +22,8 @@ def with_plugins(study: Study, references: Iterable[str]) -> Study:
 
 
 def with_data(study: Study, choices: Iterable[str]) -> Study:
-    """`ID=PATH`: the real collection in the place of its stand-in; `NAME_OR_PATH`: this one in the place of all."""
+    """`ID=PATH`: the real collection in the place of its stand-in; `NAME_OR_PATH`, once or more: these for all."""
+    instead = []
     for choice in choices:
         name, equals, path = choice.partition("=")
         if equals:
@@ -33,8 +34,28 @@ def with_data(study: Study, choices: Iterable[str]) -> Study:
                     f"study {study.name}: nothing stands in for {name!r}; it has {', '.join(known) or 'no stand-ins'}"
                 )
         else:
-            study = _with_collections(study, partial(_instead, Source(data=choice, folds=_folds_of(choice))))
-    return study
+            instead.append(Source(data=located(choice), folds=_folds_of(choice)))
+    if not instead:
+        return study
+    names = [source.name for source in instead]
+    if len(set(names)) != len(names):
+        raise SettingsError(f"every --data needs a name of its own; got {', '.join(names)}")
+    return _with_collections(study, lambda _values: tuple(instead))
+
+
+def with_places(study: Study) -> Study:
+    """Collections that are paths by their absolute ones: the study then runs from anywhere."""
+    if all(located(source.data) == source.data for source in _sources(study)):
+        return study
+    return _with_sources(study, lambda source: replace(source, data=located(source.data)))
+
+
+def located(data: str) -> str:
+    """A path as one that holds from anywhere; a name as it is."""
+    if data in WORLDS or any(entry.name == data and entry.kind == "named" for entry in listing()):
+        return data
+    path = Path(data).expanduser()
+    return str(path.absolute()) if path.exists() else data
 
 
 def with_scale(study: Study, scale: float | None) -> Study:
@@ -153,10 +174,6 @@ def _with_collections(study: Study, change: Callable[[tuple[Any, ...]], tuple[An
         for grid in study.grids
     )
     return replace(study, collections=change(study.collections), grids=grids)
-
-
-def _instead(source: Source, _values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return (source,)
 
 
 def _real(source: Source, name: str, path: str) -> Source:

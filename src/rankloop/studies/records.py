@@ -2,6 +2,7 @@
 
     FOLDER/study.toml            the study as it was run
     FOLDER/runs/<key>.parquet    one row per finished run; the key is a hash of what determines it
+    FOLDER/started.json          the commands that it was run with
     FOLDER/results.parquet       one row per run of the study, with its place in it; made from the above
     FOLDER/curves.parquet        one row per run and evaluation point
 
@@ -30,6 +31,7 @@ from rankloop.metrics.ndcg import CUTOFF
 from rankloop.run import Curves, Run
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
+from rankloop.studies.held import Start, left_out, read_starts
 from rankloop.studies.specification import Cell, Study, metrics_of
 
 SCHEMA = pa.schema(
@@ -157,12 +159,17 @@ _AS_THE_PAPER = Reading()
 
 
 class Results:
-    """The finished runs of a study, to be asked for by their place in it, and how they are to be read."""
+    """The finished runs of a study, to be asked for by their place in it, and how they are to be read.
+
+    `starts` says how they were started, `left_out` which records of the same folder are not among them, and why.
+    """
 
     def __init__(self, study: Study, records: Sequence[Record], reading: Reading = _AS_THE_PAPER) -> None:
         self.study = study
         self.records = list(records)
         self.reading = reading
+        self.starts: tuple[Start, ...] = ()
+        self.left_out = ""
 
     @property
     def metric(self) -> Metric:
@@ -353,13 +360,21 @@ def write_summary(folder: Path, results: Results) -> None:
             write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
 
 
+def with_folder(results: Results, folder: Path) -> Results:
+    """The same results, with what else their folder tells: how they were started, and what they leave out."""
+    results.starts = read_starts(folder)
+    shown = {record.key: record.settings for record in results.records}
+    results.left_out = left_out(folder, shown.keys(), shown.values())
+    return results
+
+
 def read_results(folder: Path) -> Results:
     """A results folder, read back; the collections need not be there."""
     try:
         study = msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
         rows = pq.read_table(folder / "results.parquet").to_pylist()
         documents = [row | {name: json.loads(row[name]) for name in _DOCUMENTS} for row in rows]
-        return Results(study, msgspec.convert(documents, list[Record]))
+        return with_folder(Results(study, msgspec.convert(documents, list[Record])), folder)
     except FileNotFoundError as error:
         raise DataError(f"{folder} holds no results of a study: {Path(error.filename).name} is missing") from None
     except (OSError, pa.ArrowException, msgspec.DecodeError, KeyError, ValueError) as error:

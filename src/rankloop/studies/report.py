@@ -5,6 +5,7 @@ style is inline and named by hash in its Content-Security-Policy, its figures ar
 """
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ import msgspec
 
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
-from rankloop.display import counted, duration, p_value
+from rankloop.display import counted, duration, listed, p_value
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
 from rankloop.metrics import names
@@ -96,6 +97,7 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     finished = {record.key: record for record in records}
     wanted = sum(coverage.wanted.values())
     facts = [("runs", runs_of(len(records), wanted) + ("" if len(records) == wanted else " finished"))]
+    facts += _choice(coverage)
     if not records:
         return facts
     for name in results.axis("collection"):
@@ -121,6 +123,19 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
 
 def _metrics(record: Record) -> list[str]:
     return [record.metric, *(one.metric for one in record.others)]
+
+
+def _choice(coverage: Coverage) -> list[tuple[str, str]]:
+    """What was chosen of the study, and what of the folder is not shown."""
+    results, wanted = coverage.results, sum(coverage.wanted.values())
+    facts = []
+    if wanted < coverage.of_study:
+        chosen = listed(list(dict.fromkeys(f"--only {' --only '.join(start.only)}" for start in results.starts)))
+        facts.append(("chosen", f"{wanted:,} of the study's {counted(coverage.of_study, 'run')}, with {chosen}"))
+    if results.left_out:
+        why = "they are not part of the study as it was started last; --data may name several collections"
+        facts.append(("left out", f"{results.left_out}, which lie in the same folder: {why}"))
+    return facts
 
 
 def _collection(source: Source, records: Sequence[Record]) -> str:
@@ -208,11 +223,17 @@ def _reproduce(coverage: Coverage) -> list[Block]:
     except SettingsError:
         shipped = False
     name = study.name if shipped else "study.toml"
-    blocks: list[Block] = [] if shipped else [Paragraph("With the study file next to this report:")]
-    blocks += [
-        Code(f"rankloop run {name}"),
-        Paragraph("The same settings and seeds give the same numbers on the same kind of machine."),
-    ]
+    commands = [shlex.join(start.command) for start in coverage.results.starts if start.command]
+    blocks: list[Block] = []
+    if commands:
+        blocks += [Paragraph("As it was started, from anywhere on the same machine:"), Code("\n".join(commands))]
+    if not shipped:
+        blocks.append(Paragraph("With the study file next to this report:"))
+    if not shipped or not commands:
+        chosen = {start.only for start in coverage.results.starts} or {()}
+        words = next(iter(chosen)) if len(chosen) == 1 else ()
+        blocks.append(Code(shlex.join(["rankloop", "run", name, *(word for one in words for word in ("--only", one))])))
+    blocks.append(Paragraph("The same settings and seeds give the same numbers on the same kind of machine."))
     records = coverage.results.records
     stand_ins = dict.fromkeys(one.stands_for for one in records if one.stands_for and not one.is_published)
     if stand_ins:

@@ -10,11 +10,9 @@ import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from rankloop.data import Collection, load
 from rankloop.engines import Engine
@@ -23,21 +21,34 @@ from rankloop.files import locked, write_text
 from rankloop.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
-from rankloop.studies.records import Results, key_of, read_records, record_path, write_record, write_summary
+from rankloop.studies.found import Group, Met, find_records, group_of
+from rankloop.studies.held import STARTED, Start, note_start
+from rankloop.studies.records import (
+    Results,
+    key_of,
+    read_records,
+    record_path,
+    with_folder,
+    write_record,
+    write_summary,
+)
 from rankloop.studies.specification import Cell, Source, Study, to_toml
 
 _MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
+_WHOLE = Start()
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
 
 
 class Plan(NamedTuple):
-    """Every cell of a study with the key of its record, and what there is to do."""
+    """The cells to be run with the keys of their records, what there is to do, and the command that asked for it."""
 
     study: Study
     folder: Path
     cells: list[tuple[Cell, str]]
     costs: dict[str, float]
     missing: list[tuple[Cell, str]]
+    opened: dict[Group, Met]
+    start: Start
 
     @property
     def seconds(self) -> float:
@@ -76,25 +87,44 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def make_plan(study: Study, cells: list[Cell], folder: Path) -> Plan:
+def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHOLE) -> Plan:
     """Open (or import, or make) the collections, and find out which runs are missing."""
     _require_own(folder, study)
-    opened: dict[tuple[bytes, int | None], Collection] = {}
+    opened: dict[Group, Collection] = {}
     keyed, costs = [], {}
     for cell in cells:
-        place = (msgspec.json.encode(cell.source), cell.fold)
+        place = group_of(cell)
         if place not in opened:
             opened[place] = open_source(cell.source, cell.fold)
         cell = cell.on(opened[place])
         key = key_of(cell, opened[place].content_hash)
         keyed.append((cell, key))
         costs[key] = _seconds(cell, opened[place])
-    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs))
+    met = {place: Met(data.content_hash, data.grades) for place, data in opened.items()}
+    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start)
 
 
 @contextmanager
 def claimed(plan: Plan) -> Iterator[Plan]:
-    """Work in the plan's folder alone inside the `with` block; the plan, with what is missing by now."""
+    """Work in the plan's folder alone inside the `with` block; the plan, with what is missing by now.
+
+    A folder that was made for nothing is gone afterwards.
+    """
+    made = [folder for folder in (plan.folder, *plan.folder.parents) if not folder.exists()]
+    try:
+        with _locked(plan):
+            text = to_toml(plan.study)
+            note_start(plan.folder, text, plan.start)
+            write_text(plan.folder / "study.toml", [text])
+            yield plan._replace(missing=_missing(plan.folder, plan.cells, plan.costs))
+    except BaseException:
+        if made and not any((plan.folder / "runs").glob("*.parquet")):
+            _remove(plan.folder, made)
+        raise
+
+
+@contextmanager
+def _locked(plan: Plan) -> Iterator[None]:
     lock = plan.folder / ".lock"
     with ExitStack() as held:
         try:
@@ -108,8 +138,16 @@ def claimed(plan: Plan) -> Iterator[Plan]:
                 f"{holder or 'another process'} is working in {plan.folder}; wait for it, or choose another folder "
                 f"with --out"
             )
-        write_text(plan.folder / "study.toml", [to_toml(plan.study)])
-        yield plan._replace(missing=_missing(plan.folder, plan.cells, plan.costs))
+        yield
+
+
+def _remove(folder: Path, made: list[Path]) -> None:
+    """Take away what was written before anything was finished, and the folders that were made for it."""
+    for path in (folder / "study.toml", folder / STARTED):
+        path.unlink(missing_ok=True)
+    for empty in (folder / "runs", *made):
+        with suppress(OSError):  # somebody else has put something there
+            empty.rmdir()
 
 
 def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Outcome:
@@ -139,8 +177,9 @@ def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Ou
 
 
 def collect(plan: Plan) -> Results:
-    """The finished runs of a plan; also written as two tables for other tools."""
-    results = Results(plan.study, read_records(plan.folder, plan.cells))
+    """The finished runs of a plan's study, those of earlier starts included; also written as two tables."""
+    found = find_records(plan.folder, plan.study, plan.opened)
+    results = with_folder(Results(plan.study, read_records(plan.folder, found)), plan.folder)
     write_summary(plan.folder, results)
     return results
 

@@ -1,30 +1,18 @@
 """The finished runs of a study, also of one that is still running.
 
-A run's record is named by a hash of what determines it, its collection included. The records say which collections
-those were, so a folder can be read while the study runs, without the collections at hand.
+The summary is written when a study ends; until then its records are read one by one.
 """
 
-import json
-from collections import defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rankloop.errors import DataError
-from rankloop.studies.records import Results, key_of, read_records, read_results, record_path
-from rankloop.studies.specification import Cell, Study, cells
-
-
-class _Met(NamedTuple):
-    """A collection as a record knows it."""
-
-    content_hash: str
-    grades: int
+from rankloop.studies.found import find_records
+from rankloop.studies.records import Results, read_records, read_results, with_folder
+from rankloop.studies.specification import Study
 
 
 def read_study(folder: Path) -> Study:
@@ -50,17 +38,17 @@ def count_finished(folder: Path, study: Study) -> int:
     summarised = _summarised(folder)
     if is_summarised(folder):
         return summarised
-    return max(summarised, len(_keyed(folder, study)))
+    return max(summarised, len(find_records(folder, study)))
 
 
 def read_finished(folder: Path, study: Study) -> Results:
     """The finished runs of a study: from its summary, or record by record while that is not up to date."""
     if is_summarised(folder):
         return read_results(folder)
-    keyed = _keyed(folder, study)
+    keyed = find_records(folder, study)
     if _summarised(folder) > len(keyed):  # a copy whose times say nothing, or records of another release
         return read_results(folder)
-    return Results(study, read_records(folder, keyed))
+    return with_folder(Results(study, read_records(folder, keyed)), folder)
 
 
 def _summarised(folder: Path) -> int:
@@ -68,42 +56,3 @@ def _summarised(folder: Path) -> int:
         return int(pq.read_metadata(folder / "results.parquet").num_rows)
     except (OSError, pa.ArrowException):
         return 0
-
-
-def _keyed(folder: Path, study: Study) -> list[tuple[Cell, str]]:
-    """The cells of a study whose records are there, with their keys."""
-    names = {path.stem for path in (folder / "runs").glob("*.parquet") if not path.name.startswith(".")}
-    met = dict.fromkeys(one for name in sorted(names) if (one := _met(record_path(folder, name))) is not None)
-    asked = cells(study)
-    groups = defaultdict(list)
-    for cell in asked:
-        groups[_group(cell)].append(cell)
-    chosen = {group: _chosen(some, names, met) for group, some in groups.items()}
-    placed = ((cell, one) for cell in asked if (one := chosen[_group(cell)]) is not None)
-    keyed = (_keyed_on(cell, one) for cell, one in placed)
-    return [(cell, key) for cell, key in keyed if key in names]
-
-
-def _group(cell: Cell) -> tuple[bytes, int | None]:
-    """Cells that run on the same documents."""
-    return msgspec.json.encode(cell.source), cell.fold
-
-
-def _chosen(group: list[Cell], names: set[str], met: Iterable[_Met]) -> _Met | None:
-    """The collection under which records of these cells are found."""
-    return next((one for one in met for cell in group if _keyed_on(cell, one)[1] in names), None)
-
-
-def _keyed_on(cell: Cell, one: _Met) -> tuple[Cell, str]:
-    graded = cell.graded(one.grades)
-    return graded, key_of(graded, one.content_hash)
-
-
-@lru_cache(maxsize=50_000)
-def _met(path: Path) -> _Met | None:
-    """The collection of a record; a record never changes. What is unreadable is reported when it is needed."""
-    try:
-        settings = json.loads(pq.read_table(path, columns=["settings"]).column(0)[0].as_py())
-        return _Met(str(settings["data"]["hash"]), int(settings["data"]["grades"]))
-    except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError):
-        return None

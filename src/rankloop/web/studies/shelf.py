@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 from rankloop.errors import RankloopError
 from rankloop.studies import figures, report
 from rankloop.studies.blocks import Block, Definitions, Folded, Heading, Paragraph
-from rankloop.studies.coverage import runs_of
+from rankloop.studies.coverage import asked_of, runs_of
+from rankloop.studies.held import read_starts
 from rankloop.studies.records import Results
-from rankloop.studies.specification import cells
 from rankloop.web.studies import pictures
 from rankloop.web.studies.finished import count_finished, is_summarised, read_finished, read_study
 from rankloop.web.studies.folders import find_studies
@@ -152,7 +152,7 @@ def _stand(folder: Path, address: str, place: str) -> Standing:
 
 def _stand_of_results(folder: Path, empty: Standing) -> Standing:
     study = read_study(folder)
-    asked = cells(study)
+    asked = asked_of(study, read_starts(folder))
     wanted, finished = len(asked), count_finished(folder, study)
     changed = empty.changed
     if finished and is_summarised(folder):

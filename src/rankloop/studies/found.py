@@ -1,0 +1,71 @@
+"""Which runs of a study lie in a results folder, without the collections at hand.
+
+A run's record is named by a hash of what determines it, its collection included. The records say which collections
+those were, so a folder can be read while the study runs, and a part of a study can be run without opening the data of
+the rest.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rankloop.studies.records import key_of, record_path
+from rankloop.studies.specification import Cell, Study, cells
+
+
+class Met(NamedTuple):
+    """A collection as a record knows it."""
+
+    content_hash: str
+    grades: int
+
+
+Group = tuple[bytes, int | None]
+"""What cells on the same documents share: their source and fold."""
+
+
+def group_of(cell: Cell) -> Group:
+    """The documents that a cell runs on."""
+    return msgspec.json.encode(cell.source), cell.fold
+
+
+def find_records(folder: Path, study: Study, opened: Mapping[Group, Met] | None = None) -> list[tuple[Cell, str]]:
+    """The cells of a study whose records are there, with their keys; `opened` are collections that are at hand."""
+    names = {path.stem for path in (folder / "runs").glob("*.parquet") if not path.name.startswith(".")}
+    met = dict.fromkeys(one for name in sorted(names) if (one := _met(record_path(folder, name))) is not None)
+    asked = cells(study)
+    groups = defaultdict(list)
+    for cell in asked:
+        groups[group_of(cell)].append(cell)
+    at_hand = opened or {}
+    chosen = {group: at_hand.get(group) or _chosen(some, names, met) for group, some in groups.items()}
+    placed = ((cell, one) for cell in asked if (one := chosen[group_of(cell)]) is not None)
+    keyed = (_keyed_on(cell, one) for cell, one in placed)
+    return [(cell, key) for cell, key in keyed if key in names]
+
+
+def _chosen(group: list[Cell], names: set[str], met: Iterable[Met]) -> Met | None:
+    """The collection under which records of these cells are found."""
+    return next((one for one in met for cell in group if _keyed_on(cell, one)[1] in names), None)
+
+
+def _keyed_on(cell: Cell, one: Met) -> tuple[Cell, str]:
+    graded = cell.graded(one.grades)
+    return graded, key_of(graded, one.content_hash)
+
+
+@lru_cache(maxsize=50_000)
+def _met(path: Path) -> Met | None:
+    """The collection of a record; a record never changes. What is unreadable is reported when it is needed."""
+    try:
+        settings = json.loads(pq.read_table(path, columns=["settings"]).column(0)[0].as_py())
+        return Met(str(settings["data"]["hash"]), int(settings["data"]["grades"]))
+    except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError):
+        return None
