@@ -57,6 +57,8 @@ def test_methods_keep_their_colours_and_settings_have_ordered_ones():
     methods = lines_for({"a": {"learner": "ROLTR"}, "b": {"learner": "PDGD"}, "c": {"learner": "MDPRank"}})
     assert methods["a"].colour == lines_for({"x": {"learner": "DBGD"}, "a": {"learner": "ROLTR"}})["a"].colour
     assert [line.dash for line in methods.values()] == ["-", "-", "--"]
+    mine = lines_for({"mine": {"learner": "Mine"}, "a": {"learner": "ROLTR"}, "b": {"learner": "PDGD"}})
+    assert len({line.colour for line in mine.values()}) == 3
     ordered = lines_for({f"{x}": {"learner": "ROLTR", "discount": x} for x in (0.0, 0.5, 1.0)})
     assert len({line.colour for line in ordered.values()}) == 3
 

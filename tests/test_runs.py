@@ -75,9 +75,9 @@ def test_without_pandas_there_is_a_sentence(monkeypatch):
 def test_a_summary_has_the_mean_and_the_interval_of_each_place():
     summary = RUNS.summary()
     assert [(row["user"], row["label"]) for row in summary] == [
-        ("noisy", "ROLTR"), ("perfect", "ROLTR"), ("noisy", "PDGD"), ("perfect", "PDGD"),
+        ("noisy", "ROLTR"), ("noisy", "PDGD"), ("perfect", "ROLTR"), ("perfect", "PDGD"),
     ]  # fmt: skip
-    values = np.array([run.online_ndcg for run in RUNS.select(label="ROLTR", user="perfect")])
+    values = np.array([run.online_ndcg for run in RUNS.select(label="PDGD", user="noisy")])
     row = summary[1]
     assert row["online_mean"] == pytest.approx(values.mean())
     assert row["online_half_width"] == pytest.approx(stats.t.ppf(0.975, 3) * values.std(ddof=1) / 2)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.display import duration
 from rankloop.pictures import CYCLE
 from rankloop.plots import curves, looks
 from rankloop.run import Run
@@ -44,7 +43,7 @@ def run_html(run: Run) -> str:
         ("clicks per page", f"{run.clicks.mean():.2f}"),
         ("impressions", f"{len(run.online_curve):,}"),
         ("seed", str(settings["seed"])),
-        ("time", duration(sum(run.seconds.values())) if run.seconds else "–"),
+        ("impressions/s", f"{run.impressions_per_second:,.0f}"),
     ]
     cells = "".join(
         f'<tr><td style="text-align:left;opacity:0.75">{escape(name)}</td>'

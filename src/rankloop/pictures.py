@@ -236,6 +236,10 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
     words = [key for key in varied if all(isinstance(settings.get(key), str) for settings in by_label.values())]
     splits = len(numbers) == 1 and len(words) == 1 and len(varied) == 2
     ordered = sorted({float(settings[numbers[0]]) for settings in by_label.values()}) if len(numbers) == 1 else []
+    taken = (
+        {_METHODS.get(str(settings.get("learner"))) for settings in by_label.values()} if "learner" in varied else {}
+    )
+    free = [colour for place, colour in enumerate(CYCLE) if place not in taken] or list(CYCLE)
     made = {}
     for index, (label, settings) in enumerate(by_label.items()):
         group = str(settings[words[0]]) if splits else ""
@@ -243,22 +247,23 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
             place = ordered.index(float(settings[numbers[0]]))
             colour, dash = matplotlib.colormaps["viridis"](0.7 * place / max(1, len(ordered) - 1)), "-"
         else:
-            colour, dash = _look(settings, index, methods="learner" in varied)
+            colour, dash = _look(settings, free[index % len(free)], methods="learner" in varied)
         name = label.removeprefix(f"{group} ") if group else label
         made[label] = Line(short(name), colour, dash, group)
     return made
 
 
-def _look(settings: dict[str, Any], index: int, *, methods: bool) -> tuple[Any, str]:
+def _look(settings: dict[str, Any], free: str, *, methods: bool) -> tuple[Any, str]:
+    """The colour and the dash of a learner; `free` is a colour that no method of its own has."""
     if methods:
-        colour = CYCLE[_METHODS.get(settings["learner"], index % len(CYCLE))]
-        return colour, "--" if settings["learner"] == "MDPRank" else "-"
+        place = _METHODS.get(settings["learner"])
+        return free if place is None else CYCLE[place], "--" if settings["learner"] == "MDPRank" else "-"
     reward = str(settings.get("reward", ""))
     signs = {"+": CYCLE[1], "-": CYCLE[2], "+-": CYCLE[0]}
     for kind, dash in (("naive", "--"), ("ips", "-")):
         if reward.removeprefix(kind) in signs:
             return signs[reward.removeprefix(kind)], dash
-    return CYCLE[index % len(CYCLE)], "-"
+    return free, "-"
 
 
 def short(name: str) -> str:

@@ -125,7 +125,8 @@ class Runs(Sequence[Run]):
 
     def summary(self) -> Sheet:
         """For each collection, user and learner: means with t-intervals, interquartile means with bootstrap ones."""
-        rows = [_summary_row(place, self.select(**place._asdict())) for place in dict.fromkeys(self.places)]
+        together = sorted(dict.fromkeys(self.places), key=lambda place: self._order.index(place[:2]))
+        rows = [_summary_row(place, self.select(**place._asdict())) for place in together]
         columns = _heading(rows) | {
             f"online {self.ndcg}": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
             "middle half": lambda row: f"{row['online_iqm']:.1f}",
@@ -144,7 +145,7 @@ class Runs(Sequence[Run]):
         for name, label in (("a", a), ("b", b)):
             require_choice("compare", name, label, self.labels)
         rows = []
-        for collection, user in dict.fromkeys(place[:2] for place in self.places):
+        for collection, user in self._order:
             ours, theirs = (_by_pair(self.select(collection=collection, user=user, label=one)) for one in (a, b))
             pairs = [pair for pair in ours if pair in theirs]
             if pairs:
@@ -164,6 +165,11 @@ class Runs(Sequence[Run]):
         from rankloop.plots import draw
 
         return draw(self, curve, width, height)
+
+    @property
+    def _order(self) -> list[tuple[str, str]]:
+        """Each collection with each of its users, as they come."""
+        return list(dict.fromkeys(place[:2] for place in self.places))
 
     def _axis(self, name: str) -> list[str]:
         return list(dict.fromkeys(getattr(place, name) for place in self.places))
@@ -194,7 +200,8 @@ def _comparison(rows: Sequence[Row], a: str, b: str, generalise_to: GeneraliseTo
         "pairs": lambda row: str(row["pairs"]),
     }
     note = (
-        f"Paired t-tests, two-tailed, over runs that share fold and seed; they speak of {generalise_to}. "
+        "Paired t-tests, two-tailed, over runs that share fold and seed; they speak of "
+        f"{generalise_to.replace('-', ' ')}. "
         f"P({a} > {b}): how often a run of the one beats a run of the other."
     )
     return Sheet(rows, columns, note)
