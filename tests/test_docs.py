@@ -49,6 +49,8 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request
     for name in ("train", "vali", "test"):
         lines = [f"{d % 5} qid:{d // 20} 1:{(d % 5) / 5} 2:{d % 7}\n" for d in range(400)]
         (mine / f"{name}.txt").write_text("".join(lines))
+    for name, text in files(page).items():
+        (tmp_path / name).write_text(text)
     with Reader(tmp_path) as reader:
         for command in commands(page):
             reader.type(command)
@@ -59,7 +61,13 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request
 def programs(page):
     """Python that is no doctest, such as what is done with a command's results; live.md has a test of its own."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    return [] if page.name == "live.md" else [block for block in blocks if not block.startswith(">>> ")]
+    return [] if page.name == "live.md" else [block for block in blocks if not block.startswith((">>> ", "# "))]
+
+
+def files(page):
+    """What a reader writes into a folder before typing the commands: blocks that begin with a file's name."""
+    blocks = re.findall(r"^```\w+\n(# ([\w.]+)\n.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return {name: text for text, name in blocks}
 
 
 class Reader:

@@ -113,6 +113,16 @@ def test_a_module_in_a_folder_without_an_init_file_counts(tmp_path, monkeypatch)
     assert sources_of("namespaced_user") == {tmp_path / "namespaced_user.py", tmp_path / "parts" / "chance.py"}
 
 
+def test_what_outside_code_takes_from_the_front_of_the_package_counts(tmp_path, monkeypatch):
+    (tmp_path / "through_the_front.py").write_text(
+        "import rankloop as rl\nfrom rankloop.rankers import Linear\nCROWD = [rl.users.noisy, rl.PMGD]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = {path.name for path in sources_of("through_the_front")}
+    assert {"through_the_front.py", "pmgd.py", "position_based.py", "linear.py"} <= found
+    assert not {"coltr.py", "cascades.py"} & found
+
+
 def test_a_method_that_builds_on_another_counts_with_it(tmp_path, monkeypatch):
     (tmp_path / "own_method.py").write_text("from rankloop import ROLTR\nclass Mine(ROLTR, frozen=True): pass\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -6,13 +6,14 @@ this package, the module's own, and what is installed neither with Python nor as
 
 import ast
 import hashlib
+import importlib
 import importlib.util
 import secrets
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 # They name every method, ranker and user and compute nothing: editing one leaves the results of the others alone.
@@ -85,7 +86,10 @@ def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
 def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
     """The editable modules that a file imports; of `from a import b`, `a.b` if that is a module, else `a`."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    if name.partition(".")[0] != "rankloop":
+        yield from _through_the_front(nodes)
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if _is_editable(alias.name, own))
         elif isinstance(node, ast.ImportFrom):
@@ -97,6 +101,20 @@ def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
                 inner = [f"{base}.{alias.name}" for alias in node.names]
                 taken = (one if _is_package(base) and _file(one) else base for one in inner)
                 yield from (name for name in taken if _is_editable(name, own))
+
+
+def _through_the_front(nodes: list[ast.AST]) -> Iterator[str]:
+    """The modules behind what outside code takes from a registry: `rl.PDGD`, `from rankloop.users import noisy`."""
+    named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    named |= {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+    for registry in sorted(_REGISTRIES):
+        front = importlib.import_module(registry)
+        for one in sorted(named & set(front.__all__)):
+            found = getattr(front, one)
+            kind = found if hasattr(found, "__module__") else type(found)
+            home = found.__name__ if isinstance(found, ModuleType) else kind.__module__
+            if home.startswith("rankloop."):
+                yield home
 
 
 def _is_editable(name: str, own: set[str]) -> bool:
