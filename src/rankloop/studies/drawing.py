@@ -49,7 +49,11 @@ def draw_curves(
         for axis, user in zip(row, some, strict=True):
             runs = {label: coverage.runs(grid, collection, user, label) for label in shown}
             ends.append(
-                [_curve(axis, runs[label], line, until, online) for label, line in shown.items() if runs[label]]
+                [
+                    _curve(axis, coverage, runs[label], line, until, online)
+                    for label, line in shown.items()
+                    if runs[label]
+                ]
             )
             title(axis, f"{user} clicks", collection if len(coverage.collections(grid)) > 1 else "", group)
             longest = max((record.impressions for some in runs.values() for record in some), default=1)
@@ -66,14 +70,19 @@ def draw_curves(
     return drawing
 
 
-def _curve(axis: Axes, runs: Sequence[Record], line: Line, until: int | None, online: bool) -> tuple[float, Line]:
+def _curve(
+    axis: Axes, coverage: Coverage, runs: Sequence[Record], line: Line, until: int | None, online: bool
+) -> tuple[float, Line]:
     """Draw one learner; the height at which its line ends. A page counts at the end of its interval."""
     first, field = (1, "online_curve") if online else (0, "offline_curve")
     at = np.array(runs[0].offline_at[first:])
-    values = np.array([getattr(record, field) for record in runs if len(getattr(record, field)) == len(at)])
+    whole = [record for record in runs if len(getattr(record, field)) == len(at)]
+    values, folds = np.array([getattr(record, field) for record in whole]), [record.fold for record in whole]
     if until:
         at, values = at[at <= until], values[:, at <= until]
-    half = np.array([interval(column).half_width for column in values.T]) if len(values) > 1 else None
+    to = coverage.results.reading.generalise_to
+    spread = [interval(column, folds, generalise_to=to).half_width for column in values.T] if len(values) > 1 else []
+    half = np.array(spread) if np.isfinite(spread).any() else None
     return draw_line(axis, at, values.mean(axis=0), half, line)
 
 
@@ -89,7 +98,7 @@ def draw_variance(coverage: Coverage, grid: str, size: Size | None = None) -> Dr
             labels = [label for label, line in lines.items() if line.group == group]
             for index, user in enumerate(users):
                 runs = [coverage.runs(grid, collection, user, label) for label in labels]
-                _variances(axis, runs, index, len(users), log)
+                _variances(axis, coverage, runs, index, len(users), log)
             axis.set_xticks(range(len(labels)), [lines[label].name for label in labels], parse_math=False)
             axis.tick_params(axis="x", length=0, rotation=0 if len(labels) < 7 else 30)
             axis.set_xlim(-0.6, len(labels) - 0.4)
@@ -111,7 +120,9 @@ def draw_variance(coverage: Coverage, grid: str, size: Size | None = None) -> Dr
     return drawing
 
 
-def _variances(axis: Axes, runs: Sequence[Sequence[Record]], index: int, users: int, log: bool) -> None:
+def _variances(
+    axis: Axes, coverage: Coverage, runs: Sequence[Sequence[Record]], index: int, users: int, log: bool
+) -> None:
     """One user's means with whiskers: bars from 0, or points where a logarithmic scale has no 0 to stand on."""
     width = 0.8 / users
     colour = _USERS[index % len(_USERS)]
@@ -119,7 +130,8 @@ def _variances(axis: Axes, runs: Sequence[Sequence[Record]], index: int, users: 
         values = [record.gradient_variance for record in records]
         if not values or not np.isfinite(values).all():
             continue
-        mean, half = interval(values)
+        folds, to = [record.fold for record in records], coverage.results.reading.generalise_to
+        mean, half = interval(values, folds, generalise_to=to)
         whisker = half if np.isfinite(half) else 0.0
         x = position + (index - (users - 1) / 2) * width
         if log:

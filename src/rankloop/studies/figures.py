@@ -20,6 +20,7 @@ from rankloop.studies.coverage import Coverage
 from rankloop.studies.drawing import draw_curves, draw_variance, needs_log
 from rankloop.studies.people import has_people
 from rankloop.studies.people_picture import draw_people, people_caption
+from rankloop.studies.profiles import draw_profiles, has_profiles, profiles_caption
 from rankloop.studies.records import Results
 
 EARLY = 10_000  # impressions: the paper's closer look at the beginning
@@ -87,6 +88,9 @@ def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:
     if coverage.compares_methods(grid) and last >= 2 * EARLY and len(early) > 2:
         name, caption = f"{title}: the first {EARLY:,} impressions", _caption(coverage, grid, EARLY)
         made.append(Figure(f"{slug}-early", grid, name, caption, partial(draw_curves, coverage, grid, until=EARLY)))
+    if has_profiles(coverage, grid):
+        name, caption = f"{title}: performance profiles", profiles_caption(coverage, grid)
+        made.append(Figure(f"{slug}-profiles", grid, name, caption, partial(draw_profiles, coverage, grid)))
     if any(np.isfinite(record.gradient_variance) for record in records):
         name, caption = f"{title}: variance of the gradient", _variance_caption(coverage, grid)
         made.append(Figure(f"{slug}-variance", grid, name, caption, partial(draw_variance, coverage, grid)))
@@ -112,7 +116,7 @@ def _caption(coverage: Coverage, grid: str, until: int | None = None, online: bo
         f"{'the first ' if until else ''}{impressions:,} impressions, with {listed(coverage.users(grid))} clicks. "
         f"Lines are means over runs ({coverage.of_grid(grid)})"
     )
-    text += ", bands their 95 % t-intervals." if coverage.is_repeated(grid) else "."
+    text += f", bands their 95 % t-intervals {coverage.speaks_of(grid)}." if coverage.is_repeated(grid) else "."
     if any(coverage.learner(grid, label) == "MDPRank" for label in coverage.labels(grid)):
         text += " MDPRank (dashed) learns from the true grades: a skyline."
     return text
@@ -123,5 +127,5 @@ def _variance_caption(coverage: Coverage, grid: str) -> str:
     return (
         "The variance of the policy gradient over the ranks of a page (the trace of its covariance), averaged over "
         f"impressions, on {listed(coverage.collections(grid))}: {shape} are means over runs "
-        f"({coverage.of_grid(grid)}), whiskers 95 % t-intervals."
+        f"({coverage.of_grid(grid)}), whiskers 95 % t-intervals {coverage.speaks_of(grid)}."
     )
