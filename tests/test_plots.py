@@ -22,7 +22,7 @@ def test_lines_are_means_over_runs():
         axis = RUNS.plot(curve).figure.axes[0]
         drawn = {line.get_color(): line for line in axis.lines}
         assert len(drawn) == 2
-        at, values = curves(some, curve)
+        at, values, _ = curves(some, curve)
         assert at.tolist() == [0, 20, 40, 60][first:]
         assert any(np.allclose(line.get_ydata(), values.mean(axis=0)) for line in drawn.values())
 
@@ -34,6 +34,7 @@ def test_people_stand_side_by_side_and_below_each_other_where_that_is_too_narrow
         assert picture.figure.axes[0].get_subplotspec().get_gridspec().nrows == rows
     assert narrow.figure.get_figwidth() == pytest.approx(8.4 / 2.54)
     assert RUNS.plot(width=7, height="3in").figure.get_size_inches().tolist() == [7, 3]
+    assert RUNS.plot(height=2).figure.get_size_inches().tolist() == [7, 2]
 
 
 def test_collections_have_rows_of_their_own():

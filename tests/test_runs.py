@@ -123,3 +123,21 @@ def test_a_run_without_evaluation_has_tables_too():
     runs = Runs([simulate(ROLTR(), noisy(), DATA, 30, seed=1, evaluate_every=0)])
     assert runs.to_arrow("curves").num_rows == 0
     assert math.isnan(runs.summary()[0]["offline_mean"])
+
+
+def test_other_metrics_have_columns_summaries_comparisons_and_pictures():
+    metrics = ["ndcg", "map", "mrr@10"]
+    runs = simulate_many([ROLTR(), PDGD()], noisy(), DATA, 60, seeds=3, evaluate_every=20, metrics=metrics)
+    rows = runs.to_arrow().to_pylist()
+    assert rows[1]["offline_map"] == runs[1].by("map").offline
+    assert rows[1]["online_mrr@10"] == runs[1].by("mrr@10").online
+    assert runs.summary("map")[0]["offline_mean"] == pytest.approx(np.mean([run.by("map").offline for run in runs[:3]]))
+    assert "online" not in str(runs.summary("map")).splitlines()[0]
+    assert [row["measure"] for row in runs.compare("ROLTR", "PDGD", metric="map")] == ["offline"]
+    assert [row["measure"] for row in runs.compare("ROLTR", "PDGD", metric="mrr@10")] == ["online", "offline"]
+    drawn = runs.plot(metric="map").figure.axes[0].lines[0].get_ydata()
+    assert np.allclose(drawn, np.mean([run.by("map").offline_curve[:, 1] for run in runs[:3]], axis=0))
+    with pytest.raises(SettingsError, match="no page shows enough for MAP; plot its offline curve"):
+        runs.plot("online", metric="map")
+    with pytest.raises(SettingsError, match="not measured by err@10, only by ndcg@10, map, mrr@10"):
+        runs.summary("err@10")

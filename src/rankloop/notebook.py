@@ -72,7 +72,7 @@ def runs_html(runs: Runs) -> str:
         here = runs.select(collection=collection, user=user)
         series = []
         for label in here.labels:
-            at, values = curves(here.select(label=label), "offline")
+            at, values, _ = curves(here.select(label=label), "offline")
             if len(at) > 1:
                 colour, dash = _hex(lines[label].colour), lines[label].dash != "-"
                 series.append(Series(lines[label].name, colour, at, values.mean(axis=0), dash))

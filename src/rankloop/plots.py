@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.pictures import (
     Line,
     Picture,
@@ -24,15 +25,20 @@ from rankloop.runs import Curve, Runs
 from rankloop.settings import require_choice
 from rankloop.statistics import interval
 
+_TEXT = 7.0  # inches: the width of a page's text, where only a height is given
 LABELS = {"offline": "{} on held-out queries", "online": "{} of pages shown"}
 
 
 def draw(
-    runs: Runs, curve: Curve = "offline", width: str | float | None = None, height: str | float | None = None
+    runs: Runs,
+    curve: Curve = "offline",
+    width: str | float | None = None,
+    height: str | float | None = None,
+    metric: str | None = None,
 ) -> Picture:
-    """Draw them; with a width, for print."""
+    """Draw them; with a size, for print."""
     require_choice("plot", "curve", curve, tuple(LABELS))
-    size = None if width is None else Size.of(width, height)
+    size = None if width is None and height is None else Size.of(_TEXT if width is None else width, height)
     lines = looks(runs)
     users = runs.users
     columns = [users] if side_by_side(len(users), size) else [[user] for user in users]
@@ -43,13 +49,13 @@ def draw(
             ends = []
             for axis, user in zip(row, some, strict=True):
                 here = runs.select(collection=collection, user=user)
-                ends.append(_panel(axis, here, curve, lines))
+                ends.append(_panel(axis, here, curve, lines, metric))
                 title(axis, f"{user} clicks", collection if len(runs.collections) > 1 else "")
                 impressions_axis(axis, max((len(run.online_curve) for run in here), default=1))
             frame(row[0], row)
             for axis, named in zip(row, ends, strict=True):
                 label_lines(axis, named)
-            row[0].set_ylabel(LABELS[curve].format(runs.ndcg))
+            row[0].set_ylabel(LABELS[curve].format(runs.title(metric)))
         for axis in axes[-1]:
             axis.set_xlabel("impressions")
     return Picture(drawing)
@@ -64,25 +70,29 @@ def looks(runs: Runs) -> dict[str, Line]:
     }
 
 
-def curves(runs: Runs, curve: Curve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The points of the first run, and the values of all that have the same points: (runs, points)."""
-    at = _points(runs[0], curve)[:, 0]
-    values = [points[:, 1] for run in runs if len(points := _points(run, curve)) == len(at)]
-    return at, np.array(values)
+def curves(
+    runs: Runs, curve: Curve, metric: str | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[Any]]:
+    """The points of the first run; the values of all that have the same points, (runs, points); and their folds."""
+    at = _points(runs[0], curve, metric)[:, 0]
+    found = [(points[:, 1], run) for run in runs if len(points := _points(run, curve, metric)) == len(at)]
+    return at, np.array([values for values, _ in found]), [run.settings["data"]["fold"] for _, run in found]
 
 
-def _points(run: Run, curve: Curve) -> NDArray[np.float64]:
+def _points(run: Run, curve: Curve, metric: str | None) -> NDArray[np.float64]:
+    measured = run.by(metric or run.ndcg)
     if curve == "offline":
-        return run.offline_curve
-    return np.column_stack([run.offline_curve[1:, 0], run.online_means])
+        return measured.offline_curve
+    if measured.online_curve is None:
+        raise SettingsError(f"plot: no page shows enough for {measured.metric.title}; plot its offline curve")
+    return np.column_stack([run.offline_curve[1:, 0], measured.online_means])
 
 
-def _panel(axis: Any, runs: Runs, curve: Curve, lines: dict[str, Line]) -> list[tuple[float, Line]]:
+def _panel(axis: Any, runs: Runs, curve: Curve, lines: dict[str, Line], metric: str | None) -> list[tuple[float, Line]]:
     ends = []
     for label in runs.labels:
         some = runs.select(label=label)
-        at, values = curves(some, curve)
-        folds = [run.settings["data"]["fold"] for run in some][: len(values)]
+        at, values, folds = curves(some, curve, metric)
         half = np.array([interval(column, folds).half_width for column in values.T]) if len(values) > 1 else None
         ends.append(draw_line(axis, at, values.mean(axis=0), half, lines[label]))
     return ends

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloop.display import counted, listed, mean_text, p_value, signed
 from rankloop.errors import SettingsError
-from rankloop.run import Run
+from rankloop.run import Curves, Run
 from rankloop.settings import flat, require_choice, varying
 from rankloop.sheets import Row, Sheet, as_frame
 from rankloop.statistics import THIS, GeneraliseTo, interval, paired_comparison
@@ -120,27 +120,39 @@ class Runs(Sequence[Run]):
     @property
     def ndcg(self) -> str:
         """Which nDCG the runs have, with its cut-off where it is the same for all: `nDCG@10`."""
-        titles = {run.ndcg.title for run in self._runs}
+        return self.title(None)
+
+    def title(self, metric: str | None) -> str:
+        """A metric of the runs as people write it; without a name, their nDCG."""
+        titles = {run.by(metric or run.ndcg).metric.title for run in self._runs}
         return titles.pop() if len(titles) == 1 else "nDCG"
 
-    def summary(self) -> Sheet:
-        """For each collection, user and learner: means with t-intervals, interquartile means with bootstrap ones."""
+    def summary(self, metric: str | None = None) -> Sheet:
+        """For each collection, user and learner: means with t-intervals, interquartile means with bootstrap ones.
+
+        By nDCG, unless another `metric` is named that the runs were measured by.
+        """
+        title = self.title(metric)
         together = sorted(dict.fromkeys(self.places), key=lambda place: self._order.index(place[:2]))
-        rows = [_summary_row(place, self.select(**place._asdict())) for place in together]
+        rows = [_summary_row(place, self.select(**place._asdict()), metric) for place in together]
         columns = _heading(rows) | {
-            f"online {self.ndcg}": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
+            f"online {title}": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
             "middle half": lambda row: f"{row['online_iqm']:.1f}",
-            f"offline {self.ndcg}": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
+            f"offline {title}": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
             "middle half ": lambda row: f"{row['offline_iqm']:.4f}",
             "runs": lambda row: str(row["runs"]),
         }
+        if rows and all(math.isnan(row["online_mean"]) for row in rows):  # no page shows a whole ranking
+            columns = {
+                name: column for name, column in columns.items() if name not in (f"online {title}", "middle half")
+            }
         note = (
-            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i · nDCG of "
-            "the pages shown. Offline: nDCG on held-out queries at the end. Intervals: other seeds, the same folds."
+            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i over "
+            "the pages shown. Offline: on held-out queries at the end. Intervals: other seeds, the same folds."
         )
         return Sheet(rows, columns, note)
 
-    def compare(self, a: str, b: str, *, generalise_to: GeneraliseTo = THIS) -> Sheet:
+    def compare(self, a: str, b: str, *, metric: str | None = None, generalise_to: GeneraliseTo = THIS) -> Sheet:
         """Learner `a` against learner `b`, online and offline, on runs that share collection, user, fold and seed."""
         for name, label in (("a", a), ("b", b)):
             require_choice("compare", name, label, self.labels)
@@ -150,13 +162,19 @@ class Runs(Sequence[Run]):
             pairs = [pair for pair in ours if pair in theirs]
             if pairs:
                 both = [ours[pair] for pair in pairs], [theirs[pair] for pair in pairs]
-                rows += [_compared(Place(collection, user, ""), m, *both, pairs, generalise_to) for m in _DIGITS]
+                made = [_compared(Place(collection, user, ""), m, *both, pairs, generalise_to, metric) for m in _DIGITS]
+                rows += [row for row in made if not math.isnan(row["difference"])] or made
         if not rows:
             raise SettingsError(f"{a} and {b} share no collection, user, fold and seed: there is nothing to compare")
         return _comparison(rows, a, b, generalise_to)
 
     def plot(
-        self, curve: Curve = "offline", *, width: str | float | None = None, height: str | float | None = None
+        self,
+        curve: Curve = "offline",
+        *,
+        metric: str | None = None,
+        width: str | float | None = None,
+        height: str | float | None = None,
     ) -> "Picture":
         """Learning curves, on held-out queries (`offline`) or of the pages shown (`online`), with 95 % t-intervals.
 
@@ -164,7 +182,7 @@ class Runs(Sequence[Run]):
         """
         from rankloop.plots import draw
 
-        return draw(self, curve, width, height)
+        return draw(self, curve, width, height, metric)
 
     @property
     def _order(self) -> list[tuple[str, str]]:
@@ -245,6 +263,7 @@ def _run_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
         "impressions": len(run.online_curve),
         "online_ndcg": run.online_ndcg,
         "offline_ndcg": run.offline_ndcg,
+        **{f"{side}_{one}": value for one in run.metrics if one != run.ndcg for side, value in _sides(run.by(one))},
         "gradient_variance": run.gradient_variance,
         "clicks_per_page": float(run.clicks.mean()),
         "learning_seconds": run.seconds["learning"],
@@ -252,6 +271,10 @@ def _run_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
         "settings": json.dumps(run.settings, sort_keys=True),
         "manifest": json.dumps(run.manifest, sort_keys=True),
     }
+
+
+def _sides(curves: Curves) -> list[tuple[str, float]]:
+    return [("online", curves.online), ("offline", curves.offline)]
 
 
 def _curve_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
@@ -275,10 +298,10 @@ def _folds(runs: Iterable[Run]) -> list[Any]:
     return [run.settings["data"]["fold"] for run in runs]
 
 
-def _summary_row(place: Place, runs: Runs) -> dict[str, Any]:
+def _summary_row(place: Place, runs: Runs, metric: str | None) -> dict[str, Any]:
     row: dict[str, Any] = {**place._asdict(), "runs": len(runs)}
     for measure in _DIGITS:
-        values, folds = [_measured(run, measure) for run in runs], _folds(runs)
+        values, folds = [_measured(run, measure, metric) for run in runs], _folds(runs)
         mean, half = interval(values, folds)
         middle = interquartile_mean_interval(values, folds)
         row |= {f"{measure}_mean": mean, f"{measure}_half_width": half}
@@ -286,8 +309,9 @@ def _summary_row(place: Place, runs: Runs) -> dict[str, Any]:
     return row
 
 
-def _measured(run: Run, measure: str) -> float:
-    return float(run.online_ndcg if measure == "online" else run.offline_ndcg)
+def _measured(run: Run, measure: str, metric: str | None) -> float:
+    curves = run.by(metric or run.ndcg)
+    return curves.online if measure == "online" else curves.offline
 
 
 def _by_pair(runs: Runs) -> dict[tuple[Any, Any], Run]:
@@ -295,9 +319,15 @@ def _by_pair(runs: Runs) -> dict[tuple[Any, Any], Run]:
 
 
 def _compared(
-    place: Place, measure: str, ours: list[Run], theirs: list[Run], pairs: list[Any], generalise_to: GeneraliseTo
+    place: Place,
+    measure: str,
+    ours: list[Run],
+    theirs: list[Run],
+    pairs: list[Any],
+    generalise_to: GeneraliseTo,
+    metric: str | None = None,
 ) -> dict[str, Any]:
-    a, b = ([_measured(run, measure) for run in some] for some in (ours, theirs))
+    a, b = ([_measured(run, measure, metric) for run in some] for some in (ours, theirs))
     folds, seeds = [fold for fold, _ in pairs], [seed for _, seed in pairs]
     found = paired_comparison(a, b, folds, seeds, generalise_to=generalise_to)
     better: Estimate = probability_of_improvement_interval(a, b, folds)

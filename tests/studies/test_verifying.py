@@ -54,12 +54,13 @@ def test_what_was_computed_is_computed_again_bit_for_bit(finished):
     [
         (lambda r: {"online_ndcg": math.nextafter(r.online_ndcg, 0)}, r"online_ndcg: .* now \(off by \d.*e-1\d\)"),
         (lambda r: {"weights": [*r.weights[:-1], r.weights[-1] + 0.5]}, r"weights: 1 of \d+ differ, .*off by 0\.5\)"),
+        (lambda r: {"gradient_variance": 0.0}, "gradient_variance: 0, nan now"),
         (lambda r: {"offline_curve": r.offline_curve[:-1]}, "offline_curve: 2 values, 3 now"),
         (lambda r: {"online_curve": [math.nan] * 2}, "online_curve: 2 of 2 differ"),
         (lambda r: {"manifest": r.manifest | {"data": "other"}}, "tiny is no longer the collection"),
         (lambda r: {"seed": 99}, "the study file no longer asks for it"),
     ],
-    ids=["one bit", "a weight", "a point", "nan", "data", "seed"],
+    ids=["one bit", "a weight", "no nan", "a point", "nan", "data", "seed"],
 )
 def test_a_difference_is_named_and_measured(finished, change, words):
     record = finished.records[0]

@@ -224,7 +224,7 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
                 "offline_at": at,
                 "offline_curve": run.offline_curve[:, 1].tolist(),
                 "online_curve": run.online_means.tolist(),
-                "others": [_by_metric(run.by(one)) for one in run.metrics if one != run.ndcg],
+                "others": [by_metric(run.by(one)) for one in run.metrics if one != run.ndcg],
                 "weights": run.weights.tolist(),
                 "learning_seconds": run.seconds["learning"],
                 "evaluation_seconds": run.seconds["evaluation"],
@@ -242,7 +242,8 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
     return path
 
 
-def _by_metric(curves: Curves) -> dict[str, Any]:
+def by_metric(curves: Curves) -> dict[str, Any]:
+    """A run by one metric, as a record has it."""
     return {
         "metric": curves.metric.name,
         "online": curves.online,

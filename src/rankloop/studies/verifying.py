@@ -1,6 +1,5 @@
 """Whether records of a study are what the code computes: recompute some of them and compare every bit."""
 
-import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from random import Random
@@ -11,9 +10,10 @@ import numpy as np
 from rankloop.data import Collection
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError
+from rankloop.metrics.names import metric
 from rankloop.run import Run
 from rankloop.settings import flat
-from rankloop.studies.records import Record, Results
+from rankloop.studies.records import Record, Results, by_metric
 from rankloop.studies.runner import open_source, run_cell
 from rankloop.studies.specification import Cell, cells
 
@@ -103,8 +103,13 @@ def compared(record: Record, run: Run) -> Checked:
         "online_curve": run.online_means.tolist(),
         "weights": run.weights.tolist(),
     }
+    then = {name: getattr(record, name) for name in _COMPARED}
+    for other in record.others:
+        measured = by_metric(run.by(other.metric)) if metric(other.metric) in run.metrics else {}
+        for name in ("online", "offline", "offline_curve", "online_curve"):
+            then[f"{other.metric} {name}"], now[f"{other.metric} {name}"] = getattr(other, name), measured.get(name, [])
     differences = [
-        f"{name}: {how}" for name in _COMPARED if (how := _difference(getattr(record, name), now[name])) is not None
+        f"{name}: {how}" for name, value in then.items() if (how := _difference(value, now[name])) is not None
     ]
     return Checked(record, tuple(differences), tuple(_remarks(record, run)) if differences else ())
 
@@ -114,12 +119,10 @@ def _difference(then: Any, now: Any) -> str | None:
     a, b = np.atleast_1d(np.asarray(then, dtype=np.float64)), np.atleast_1d(np.asarray(now, dtype=np.float64))
     if a.shape != b.shape:
         return f"{a.size} values, {b.size} now"
-    if a.tobytes() == b.tobytes() or (a.size == 1 and math.isnan(a[0]) and math.isnan(b[0])):
-        return None
-    unequal = np.flatnonzero((a != b) & ~(np.isnan(a) & np.isnan(b)))
+    unequal = np.flatnonzero((a.view(np.int64) != b.view(np.int64)) & ~(np.isnan(a) & np.isnan(b)))
     if not len(unequal):
         return None
-    worst = unequal[int(np.nanargmax(np.abs(a - b)[unequal]))] if not np.isnan((a - b)[unequal]).all() else unequal[0]
+    worst = unequal[int(np.argmax(np.nan_to_num(np.abs(a - b)[unequal], nan=np.inf)))]
     text = f"{a[worst]:.17g}, {b[worst]:.17g} now (off by {abs(a[worst] - b[worst]):.2g})"
     return text if a.size == 1 else f"{len(unequal)} of {a.size} differ, at most {text}"
 
