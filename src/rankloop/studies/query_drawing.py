@@ -46,10 +46,8 @@ def _differences(axis: Axes, one: ByQuery) -> None:
     axis.axhline(0, color="#333333", linewidth=0.8)
     mean = one.interval.mean
     axis.axhline(mean, color=_OURS, linewidth=1.1, linestyle="--")
-    axis.annotate(
-        f"mean {signed(mean, 4)}, p = {p_value(one.p)}", (0.02, mean), xycoords=("axes fraction", "data"),
-        textcoords="offset points", xytext=(0, 4), fontsize=8.5, color=_OURS,
-    )  # fmt: skip
+    words = f"dashed: the mean, {signed(mean, 4)}; p = {p_value(one.p)}"
+    axis.annotate(words, (0.02, 0.92), xycoords="axes fraction", fontsize=8.5, color="#333333")
     axis.set_title(f"{one.user} clicks, {one.collection}", fontsize=10, loc="left", parse_math=False)
     axis.set_xlabel(f"queries: {lost:,} worse, {equal:,} equal, {better:,} better")
     axis.set_ylabel(f"{one.metric.title}, {one.label} − {one.against}", parse_math=False)
