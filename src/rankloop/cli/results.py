@@ -235,8 +235,7 @@ def _show_compared(compared: "dict[tuple[str, str], Compared]") -> None:
         if not ours:
             continue
         shown = ", ".join(
-            f"{one.label} {signed(one.test.difference.estimate, digits)} (p = {p_value(one.corrected_p)})"
-            for one in ours
+            f"{one.label} {signed(one.test.difference.estimate, digits)} (p {_equals(one.corrected_p)})" for one in ours
         )
         out.print(f"Against {ours[0].baseline} {name}: {shown}", markup=False, highlight=False)
 
