@@ -1,8 +1,11 @@
 """Intervals are as wide as the tables in the back of a textbook say."""
 
+import math
+
+import numpy as np
 import pytest
 
-from rankloop.intervals import half_width, wilson
+from rankloop.intervals import MIXED, anytime_half_width, half_width, sample_variance, wilson
 
 
 @pytest.mark.parametrize(
@@ -20,3 +23,20 @@ def test_wilsons_interval_is_where_the_share_is_just_not_rejected():
             assert abs(share - end) == pytest.approx(1.959964 * (end * (1 - end) / n) ** 0.5, rel=1e-6)
     assert wilson(0.0, 10)[0] == 0.0
     assert wilson(1.0, 10)[1] == 1.0
+
+
+@pytest.mark.parametrize("n", [1, 60, 4_000])
+def test_an_interval_for_all_times_ends_where_the_mixture_of_likelihood_ratios_is_one_over_its_level(n):
+    """For a sum S of n standard normal numbers: ∫ exp(μS − nμ²/2) dN(μ; 0, 1/m) = 1/α (Robbins, 1970)."""
+    total = n * anytime_half_width(1 / math.sqrt(n), n)
+    mu = np.linspace(-20, 20, 400_001) / math.sqrt(MIXED)
+    prior = np.exp(-(mu**2) * MIXED / 2) * math.sqrt(MIXED / (2 * math.pi))
+    mixture = (np.exp(mu * total - n * mu**2 / 2) * prior).sum() * (mu[1] - mu[0])
+    assert mixture == pytest.approx(1 / 0.05, rel=1e-6)
+
+
+def test_a_variance_is_that_of_the_numbers_summed():
+    values = np.array([0.0, 1.0, 1.0, 3.0])
+    assert sample_variance(4, values.sum(), (values**2).sum()) == pytest.approx(values.var(ddof=1))
+    assert sample_variance(1, 2.0, 4.0) == 0.0
+    assert sample_variance(3, 0.3, 3 * 0.1**2) == pytest.approx(0.0, abs=1e-15)

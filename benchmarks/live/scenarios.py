@@ -114,7 +114,12 @@ def _wait(service: Service) -> None:
 
 def settings(load: Load) -> dict[str, Any]:
     """A model without scaling and caps: what is measured is the loop."""
-    return {"name": load.model, "features": load.features, "scaling": "none", "guards": {"influence_window": 0}}
+    return {
+        "name": load.model,
+        "features": load.features,
+        "scaling": "none",
+        "guards": {"control": 0, "influence_window": 0},
+    }
 
 
 def measure(service: Service, name: str, load: Load, *, warm_up: bool = True) -> Measured:
@@ -156,7 +161,7 @@ def grow(path: Path, load: Load, impressions: int) -> None:
     """A log with this many closed impressions, written as the service would, without HTTP."""
     with_store = open_store(path, serving=True)
     model = ModelSettings(
-        name=load.model, features=load.features, scaling="none", seed=1, guards=Guards(influence_window=0)
+        name=load.model, features=load.features, scaling="none", seed=1, guards=Guards(control=0.0, influence_window=0)
     )
     draw = np.random.default_rng(0)
     X = draw.random((load.candidates, load.features), dtype=np.float32)

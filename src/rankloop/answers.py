@@ -9,7 +9,8 @@ class Page(msgspec.Struct):
     Attributes:
         impression: report clicks with it; None on a page that the service does not know.
         ranking: ids, best first.
-        group: `learned`, `control`, or `fallback`: the incoming order, because the service is in trouble.
+        group: `learned`, or the incoming order: `control`, to compare with; `guarded`, because the learned one is
+            worse; `fallback`, because the service is in trouble.
         version: of the model that ranked, the number of its updates; −1 if the service did not answer.
         rest: the other candidates, best first, if they were asked for.
         reason: why it is a fallback.

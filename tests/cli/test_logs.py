@@ -104,7 +104,9 @@ def test_a_mistake_is_exit_code_2_one_sentence_and_no_file(arguments, rankloop, 
 @pytest.mark.slow
 def test_upkeep_beside_a_service_that_is_learning(rankloop, tmp_path):
     with Serving(tmp_path) as service, httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
-        made = client.post("/v1/models", json={"name": "shop", "features": 2, "page_size": 2, "seed": 1})
+        made = client.post(
+            "/v1/models", json={"name": "shop", "features": 2, "page_size": 2, "seed": 1, "guards": {"control": 0}}
+        )
         assert made.status_code == 201
 
         def answered(address, body, *, by):

@@ -37,7 +37,7 @@ def client(service):
 @pytest.fixture
 def shop(client, request):
     name = request.node.name.replace("[", ".").replace("]", "")[:60].rstrip(".")
-    client.create_model(name, features=["engine", "price"], seed=1, page_size=3, scaling="none")
+    client.create_model(name, features=["engine", "price"], seed=1, page_size=3, scaling="none", guards={"control": 0})
     return name
 
 
@@ -106,7 +106,7 @@ def test_a_page_is_ranked_clicked_closed_and_learned_from(client, shop):
 
 def test_a_matrix_is_ranked_as_the_same_numbers_one_by_one_are(client, shop, service):
     twin = f"{shop}-twin"
-    client.create_model(twin, features=["engine", "price"], seed=1, page_size=3, scaling="none")
+    client.create_model(twin, features=["engine", "price"], seed=1, page_size=3, scaling="none", guards={"control": 0})
     by_name = {name: {"engine": row[0], "price": row[1]} for name, row in CANDIDATES.items()}
     X = np.array(list(CANDIDATES.values()))
     for _ in range(5):
@@ -121,7 +121,9 @@ def test_a_matrix_is_ranked_as_the_same_numbers_one_by_one_are(client, shop, ser
 
 def test_a_transposed_matrix_travels_row_by_row(client, shop):
     client.freeze(shop)
-    client.create_model(f"{shop}-w", ["x", "y"], start={"from": "weights", "weights": [1.0, 0.0]}, scaling="none")
+    client.create_model(
+        f"{shop}-w", ["x", "y"], start={"from": "weights", "weights": [1.0, 0.0]}, scaling="none", guards={"control": 0}
+    )
     client.freeze(f"{shop}-w")
     X = np.array([[1.0, 3.0, 2.0], [9.0, 0.0, 0.0]]).T
     assert client.rank(f"{shop}-w", ["a", "b", "c"], X).ranking == ["b", "c", "a"]
@@ -327,7 +329,7 @@ def test_what_only_the_service_can_do_fails_with_a_sentence():
 @pytest.mark.slow
 def test_clicks_made_while_the_service_is_down_are_learned_from_when_it_is_back(tmp_path):
     with Serving(tmp_path) as service, Client(service.url, timeout=PATIENCE) as client:
-        client.create_model("shop", 2, page_size=4, scaling="none")
+        client.create_model("shop", 2, page_size=4, scaling="none", guards={"control": 0})
         pages = [client.rank("shop", CANDIDATES) for _ in range(3)]
         assert [page.group for page in pages] == ["learned"] * 3
         service.kill()

@@ -7,7 +7,10 @@ import numpy as np
 from rankloop.live.events import PRECISIONS, Closing, Event, Impression, Kind, decode, encode
 from rankloop.live.fold import Fold, View
 from rankloop.live.ranking import Ranking, Request
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings
+
+FOR_ALL = Guards(control=0.0)
+"""Everybody sees the learned order."""
 
 
 def request(X, settings: ModelSettings, *, client: bytes = b"", size: int | None = None, pinned=None) -> Request:

@@ -11,7 +11,7 @@ from rankloop.live.events import FOLDED, PRECISIONS, Clicks, Closing, Event, Imp
 from rankloop.live.requests import Candidate, Limits, RankBody, checked_request
 from rankloop.live.settings import ModelSettings
 
-from .diary import Diary, page_of
+from .diary import FOR_ALL, Diary, page_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBERS = st.integers(0, 2**32)
@@ -76,7 +76,7 @@ def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
     arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(3)), elements=st.floats(-1000, 1000)),
 )
 def test_what_was_ranked_is_what_is_stored_to_the_last_bit(precision, X):
-    diary = Diary(ModelSettings(name="m", features=3, seed=1, precision=precision, scaling="none"))
+    diary = Diary(ModelSettings(name="m", features=3, seed=1, precision=precision, scaling="none", guards=FOR_ALL))
     diary.fold.ranker.model.ranker.rounded[:] = [1.0, 2.0, 4.0]
     page = page_of(diary.show(X))
     rounded = X.astype(np.float16 if precision == "float16" else np.float32)
@@ -88,7 +88,7 @@ def test_what_was_ranked_is_what_is_stored_to_the_last_bit(precision, X):
 
 @pytest.mark.parametrize(("precision", "bytes_each"), [("float32", 4), ("float16", 2)])
 def test_half_the_precision_is_half_the_room(precision, bytes_each):
-    diary = Diary(ModelSettings(name="m", features=7, seed=1, precision=precision))
+    diary = Diary(ModelSettings(name="m", features=7, seed=1, precision=precision, guards=FOR_ALL))
     assert len(page_of(diary.show(np.ones((5, 7)))).features) == 5 * 7 * bytes_each
 
 
@@ -104,7 +104,7 @@ def test_a_value_that_the_precision_cannot_hold_is_refused_before_it_is_ranked(p
 
 
 def test_an_erased_page_teaches_nothing_and_its_absence_is_counted():
-    diary = Diary(ModelSettings(name="m", features=1, seed=1))
+    diary = Diary(ModelSettings(name="m", features=1, seed=1, guards=FOR_ALL))
     shown = diary.show([[0.0], [1.0]])
     before = diary.fold.ranker.weights
     erased = shown._replace(kind=int(Kind.ERASED), client=b"", body=b"")

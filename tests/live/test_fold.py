@@ -17,7 +17,7 @@ from rankloop.live.settings import Guards, ModelSettings, Weights
 from rankloop.rankers import MLP
 
 from ..proofs import literal
-from .diary import Diary, page_of
+from .diary import FOR_ALL, Diary, page_of
 
 FEATURES = 3
 LEARNERS = [
@@ -34,7 +34,7 @@ LEARNERS = [
 
 
 def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": FEATURES, "page_size": 4, "seed": 7} | more))
+    return ModelSettings(name="m", **({"features": FEATURES, "page_size": 4, "seed": 7, "guards": FOR_ALL} | more))
 
 
 def candidates(number: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from rankloop.live.service import Service
 from rankloop.live.settings import Guards, ModelSettings, Weights
 from rankloop.live.stores import open_store
 
-from .diary import Diary, page_of
+from .diary import FOR_ALL, Diary, page_of
 
 FEATURES = 3
 X = np.random.default_rng(1).normal(size=(6, FEATURES)).astype(np.float32)
@@ -24,7 +24,9 @@ CLICKS = [1.0, 0.0, 0.0, 1.0]
 
 
 def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none"} | more))
+    return ModelSettings(
+        name="m", **({"features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
+    )
 
 
 # The size of an update
@@ -35,7 +37,10 @@ def model(**more) -> ModelSettings:
 )
 @pytest.mark.parametrize("cap", [1e-4, 0.05])
 def test_an_update_is_cut_to_the_cap_in_its_own_direction(learner, cap):
-    free, capped = Diary(model(learner=learner)), Diary(model(learner=learner, guards=Guards(update_cap=cap)))
+    free, capped = (
+        Diary(model(learner=learner)),
+        Diary(model(learner=learner, guards=Guards(control=0.0, update_cap=cap))),
+    )
     moved = 0
     for number in range(8):
         # Both draw from the same weights: the capped one's.
@@ -59,7 +64,7 @@ def test_an_update_is_cut_to_the_cap_in_its_own_direction(learner, cap):
 
 
 def test_a_cap_that_is_not_reached_changes_no_bit():
-    free, capped = Diary(model()), Diary(model(guards=Guards(update_cap=1e6)))
+    free, capped = Diary(model()), Diary(model(guards=Guards(control=0.0, update_cap=1e6)))
     for diary in (free, capped):
         for number in range(20):
             diary.close(diary.show(X), np.roll(CLICKS, number).tolist())
@@ -85,7 +90,7 @@ def literally_allowed(share: float, window: int) -> int:
     st.sampled_from([0.0, 0.1, 0.5, 1.0]),
 )
 def test_nobody_makes_up_more_than_their_share_of_any_window(clients, window, share, anonymous):
-    guards = Guards(influence_window=window, client_share=share, anonymous_share=anonymous)
+    guards = Guards(control=0.0, influence_window=window, client_share=share, anonymous_share=anonymous)
     diary = Diary(model(guards=guards))
     learned: list[bytes] = []
     for client in clients:
@@ -102,19 +107,19 @@ def test_nobody_makes_up_more_than_their_share_of_any_window(clients, window, sh
 
 
 def test_all_without_a_name_share_one_budget():
-    diary = Diary(model(guards=Guards(influence_window=10, client_share=0.2, anonymous_share=0.3)))
+    diary = Diary(model(guards=Guards(control=0.0, influence_window=10, client_share=0.2, anonymous_share=0.3)))
     fates = [diary.close(diary.show(X), CLICKS) for _ in range(6)]
     assert fates == ["learned"] * 3 + ["capped"] * 3
     assert diary.close(diary.show(X, client=b"somebody"), CLICKS) == "learned"
 
 
 def test_without_a_window_there_is_no_cap():
-    diary = Diary(model(guards=Guards(influence_window=0, client_share=0.01, anonymous_share=0.0)))
+    diary = Diary(model(guards=Guards(control=0.0, influence_window=0, client_share=0.01, anonymous_share=0.0)))
     assert {diary.close(diary.show(X, client=client), CLICKS) for client in [b"a"] * 30 + [b""] * 30} == {"learned"}
 
 
 def test_pages_that_are_not_learned_from_cost_nobody_their_budget():
-    diary = Diary(model(guards=Guards(influence_window=10, client_share=0.2)))
+    diary = Diary(model(guards=Guards(control=0.0, influence_window=10, client_share=0.2)))
     for _ in range(5):
         assert diary.close(diary.show(X, client=b"a"), CLICKS, why="void") == "void"
     fates = [diary.close(diary.show(X, client=b"a"), CLICKS) for _ in range(3)]
@@ -131,16 +136,16 @@ def attacked(guards: Guards, visits: int) -> float:
 
 
 def test_a_client_alone_cannot_move_the_weights_beyond_share_times_window_times_cap():
-    guards = Guards(influence_window=100, client_share=0.1, update_cap=0.01)
+    guards = Guards(control=0.0, influence_window=100, client_share=0.1, update_cap=0.01)
     bound = 0.1 * 100 * 0.01
     few, many = attacked(guards, 10), attacked(guards, 400)
     assert few <= bound * (1 + 1e-9)
     assert many == few  # however often they come back
-    assert attacked(Guards(influence_window=0), 400) > 10 * bound
+    assert attacked(Guards(control=0.0, influence_window=0), 400) > 10 * bound
 
 
 def test_among_others_somebody_who_comes_every_other_time_still_has_their_share():
-    diary = Diary(model(guards=Guards(influence_window=20, client_share=0.1, update_cap=0.01)))
+    diary = Diary(model(guards=Guards(control=0.0, influence_window=20, client_share=0.1, update_cap=0.01)))
     fates: Counter = Counter()
     for number in range(200):
         diary.close(diary.show(X, client=f"p{number % 30}".encode()), [0.0] * 4)
@@ -158,6 +163,7 @@ def test_among_others_somebody_who_comes_every_other_time_still_has_their_share(
     [
         {"control": 1.5}, {"control": -0.1}, {"update_cap": 0.0}, {"update_cap": float("inf")}, {"client_share": 0.0},
         {"client_share": 1.1}, {"anonymous_share": -1}, {"influence_window": -1}, {"influence_window": 100_001},
+        {"falls_back": 2},
     ],
     ids=str,
 )  # fmt: skip

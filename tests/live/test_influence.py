@@ -11,7 +11,7 @@ from rankloop.live.settings import Guards, ModelSettings
 
 def fates(clients, **guards):
     """What becomes of one impression after the other, shown to these clients."""
-    settings = ModelSettings(name="m", features=1, seed=1, guards=Guards(**guards))
+    settings = ModelSettings(name="m", features=1, seed=1, guards=Guards(control=0.0, **guards))
     fold, ranking = Fold(settings), Ranking(settings)
     found = []
     for number, client in enumerate(clients):

@@ -22,14 +22,14 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import Snapshot
 
-from .diary import request
+from .diary import FOR_ALL, request
 from .in_process import X, click, rank, running, told, until
 
 HOUR = 3_600_000
 
 
 def model(name: str = "m", **more) -> ModelSettings:
-    return ModelSettings(name=name, **({"features": 3, "page_size": 3, "seed": 7} | more))
+    return ModelSettings(name=name, **({"features": 3, "page_size": 3, "seed": 7, "guards": FOR_ALL} | more))
 
 
 @pytest.fixture

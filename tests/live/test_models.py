@@ -8,11 +8,14 @@ from rankloop.live.errors import RequestError
 from rankloop.live.requests import Limits
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 
+from .diary import FOR_ALL
 from .in_process import X, click, rank, running, told
 
 
 def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none"} | more))
+    return ModelSettings(
+        name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
+    )
 
 
 async def learn(service, pages=1):

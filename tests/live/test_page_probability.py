@@ -17,7 +17,7 @@ from rankloop.live.settings import ModelSettings, Weights
 
 from ..proofs import literal
 from ..proofs.chisquare import agrees
-from .diary import Diary, page_of, request
+from .diary import FOR_ALL, Diary, page_of, request
 
 FEATURES, SEED = 4, 12
 START = (1.0, -0.5, 0.25, 2.0)
@@ -33,7 +33,14 @@ COMPARING = [
 
 
 def model(learner, **more) -> ModelSettings:
-    given = {"features": FEATURES, "page_size": 3, "seed": SEED, "scaling": "none", "start": Weights(START)}
+    given = {
+        "features": FEATURES,
+        "page_size": 3,
+        "seed": SEED,
+        "scaling": "none",
+        "start": Weights(START),
+        "guards": FOR_ALL,
+    }
     return ModelSettings(name="m", learner=learner, **(given | more))
 
 

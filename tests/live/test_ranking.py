@@ -21,7 +21,7 @@ from rankloop.propensities import PowerLaw
 
 from ..proofs import literal
 from ..proofs.chisquare import agrees
-from .diary import Diary, page_of, request
+from .diary import FOR_ALL, Diary, page_of, request
 
 START = (1.0, -2.0)
 X = np.random.default_rng(5).normal(size=(6, 2)).astype(np.float32)
@@ -30,7 +30,7 @@ FALSE_ALARM = 1e-4
 
 
 def model(**more) -> ModelSettings:
-    given = {"features": 2, "page_size": 4, "seed": 7, "scaling": "none", "start": Weights(START)}
+    given = {"features": 2, "page_size": 4, "seed": 7, "scaling": "none", "start": Weights(START), "guards": FOR_ALL}
     return ModelSettings(name="m", **(given | more))
 
 

@@ -16,11 +16,12 @@ from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import StoredModel
 from rankloop.logs.refolding import refold
 
+from .diary import FOR_ALL
 from .in_process import X, click, rank, running, told, until
 
 
 def model(name: str = "m") -> ModelSettings:
-    return ModelSettings(name=name, features=2, seed=1)
+    return ModelSettings(name=name, features=2, seed=1, guards=FOR_ALL)
 
 
 def view(offset: int, version: int = 0):

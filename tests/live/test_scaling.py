@@ -11,7 +11,7 @@ from rankloop.live.events import Kind
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import ModelSettings, Weights
 
-from .diary import Diary, page_of
+from .diary import FOR_ALL, Diary, page_of
 
 FEATURES = 3
 # Values on a grid, so that a feature is either constant or clearly not, in float64 as on paper.
@@ -145,7 +145,7 @@ def test_going_on_from_a_snapshot_gives_the_same_bits(queries, cut):
 
 def test_a_model_scales_with_what_it_has_learned_from_in_the_order_of_closing():
     """Paused, control and void pages leave no trace; late ones count when they are closed."""
-    settings = ModelSettings(name="m", features=1, seed=1, scaling="running", start=Weights((1.0,)))
+    settings = ModelSettings(name="m", features=1, seed=1, scaling="running", start=Weights((1.0,)), guards=FOR_ALL)
     diary = Diary(settings)
     rng = np.random.default_rng(2)
     queries = [rng.normal(size=(4, 1)).astype(np.float32) * 10**k for k in range(4)]
@@ -165,7 +165,7 @@ def test_a_model_scales_with_what_it_has_learned_from_in_the_order_of_closing():
 
 
 def test_freezing_the_scaling_is_a_new_version_and_lasts():
-    diary = Diary(ModelSettings(name="m", features=1, seed=1, scaling="running"))
+    diary = Diary(ModelSettings(name="m", features=1, seed=1, scaling="running", guards=FOR_ALL))
     X = np.array([[0.0], [2.0]])
     diary.close(diary.show(X), [1.0, 0.0])
     version = diary.fold.version

@@ -22,11 +22,14 @@ from rankloop.users import noisy
 from rankloop.users.contract import click_page
 
 from ..proofs import small
+from .diary import FOR_ALL
 from .in_process import IDS, click, rank, running, told, until, weights
 
 
 def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none"} | more))
+    return ModelSettings(
+        name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
+    )
 
 
 @pytest.fixture
@@ -54,7 +57,7 @@ SIMULATED = [
 async def serve_the_simulations_visitors(path, learner, impressions: int) -> bytes:
     """One client, zero start, no guards, closing with wait: what `simulate` does, through the service."""
     settings = ModelSettings(
-        name="m", features=5, learner=learner, seed=SEED, scaling="none", guards=Guards(influence_window=0)
+        name="m", features=5, learner=learner, seed=SEED, scaling="none", guards=Guards(control=0.0, influence_window=0)
     )
     user, train = noisy().compiled(10), DATA.train
     async with running(path, settings) as service:

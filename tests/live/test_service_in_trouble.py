@@ -16,11 +16,14 @@ from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
 from rankloop.live.settings import ModelSettings, Weights
 
+from .diary import FOR_ALL
 from .in_process import IDS, X, click, rank, running, told, until, weights
 
 
 def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none"} | more))
+    return ModelSettings(
+        name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
+    )
 
 
 @pytest.fixture

@@ -15,13 +15,15 @@ from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import starting_point
 
 from ..proofs import literal
-from .diary import Diary, page_of
+from .diary import FOR_ALL, Diary, page_of
 
 SAMPLE = ((9.0, 7.0, 4.0, 1.0), (3.0, 2.0, 1.0), (5.0, 4.5, 4.0, 2.0, 0.0))
 
 
 def model(beginning, **more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": ["engine", "price"], "seed": 1, "start": beginning} | more))
+    return ModelSettings(
+        name="m", **({"features": ["engine", "price"], "seed": 1, "start": beginning, "guards": FOR_ALL} | more)
+    )
 
 
 def scaled(scores, scaling) -> list[float]:

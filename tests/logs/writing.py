@@ -12,7 +12,7 @@ from rankloop.live.learning import closed_impression
 from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.service import client_hash
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings
 from rankloop.live.stores.rows import TABLES, Snapshot
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import write_export
@@ -24,7 +24,10 @@ DAY = 86_400_000
 
 
 def model_settings(name="shop", **other):
-    given = {"features": FEATURES, "page_size": PAGE, "seed": 7, "scaling": "none", "learner": ROLTR(learning_rate=0.1)}
+    given = {
+        "features": FEATURES, "page_size": PAGE, "seed": 7, "scaling": "none", "learner": ROLTR(learning_rate=0.1),
+        "guards": Guards(control=0.0),
+    }  # fmt: skip
     return ModelSettings(name=name, **given | other)
 
 

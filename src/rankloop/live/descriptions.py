@@ -32,6 +32,8 @@ class Model(msgspec.Struct, kw_only=True):
     open: int
     fates: dict[str, int]
     exploration: Exploration
+    guarded: bool = False
+    """Most people see the incoming order, because the learned one gets fewer clicks than the control's."""
     trouble: str | None = None
     """Why its pages go out in the incoming order: its kept state cannot be read. Then the weights mean nothing."""
 

@@ -47,6 +47,8 @@ class Group(IntEnum):
     LEARNED = 0
     CONTROL = 1
     FALLBACK = 2
+    GUARDED = 3
+    """The incoming order, because the learned one is worse."""
 
 
 class Event(NamedTuple):

@@ -15,6 +15,7 @@ from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
+from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
@@ -24,7 +25,7 @@ from rankloop.rankers import weight_count
 
 FORMAT = 1
 """Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
-FATES = ("learned", "control", "fallback", "capped", "paused", "void", "pinned", "diverged", "missing")
+FATES = ("learned", "control", "guarded", "fallback", "capped", "paused", "void", "pinned", "diverged", "missing")
 """What can become of a closed impression: learned from, or why not."""
 
 
@@ -36,6 +37,8 @@ class View(NamedTuple):
     model: Any
     scaler: Scaler
     mode: str
+    guarded: bool = False
+    """Most people see the incoming order, because the learned one is worse."""
     damage: str | None = None
     """Why this only stands in for a state that cannot be read; then nothing is ranked with it."""
 
@@ -58,6 +61,8 @@ class _Kept(msgspec.Struct):
     moved: float
     explored: float
     recent: bytes
+    guard: KeptGuard | None = None
+    """Not there for models that do without."""
 
 
 class Summary(NamedTuple):
@@ -106,6 +111,7 @@ class Fold:
         self.moved = 0.0
         self.explored = 0.0
         """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
+        self.guard = Guard()
         self._recent = np.zeros(settings.guards.influence_window, np.uint64)
         """Whose the last so many learned impressions were: a ring, in which the next takes the place of the oldest."""
 
@@ -140,6 +146,11 @@ class Fold:
                 self._roll_back(decode(event.kind, event.body))
         return None
 
+    @property
+    def guarded(self) -> bool:
+        """Whether most people see the incoming order, because the learned one is worse."""
+        return self.guard.is_on
+
     def _close(self, closing: Closing, shown: Event | None) -> str:
         if shown is None or shown.kind != Kind.SHOWN:
             return "missing"
@@ -147,6 +158,8 @@ class Fold:
         fate = self._fate(closing, impression, shown.client)
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
+            if self.settings.guards.compares:
+                self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset)
         if fate == "learned":
             fate = self._learn(impression, shown.number, closing.clicks)
         if fate == "learned":
@@ -230,8 +243,10 @@ class Fold:
     # States
 
     def _roll_back(self, restored: Restored) -> None:
-        """Weights, optimiser and scaling as they were; what was counted since stays counted."""
+        """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
+        the control was another order."""
         self._restore_learned(_decoded(restored.state))
+        self.guard.begin_anew(self.offset)
         self.version += 1
 
     def state(self) -> bytes:
@@ -243,7 +258,7 @@ class Fold:
         return state in (self.state(), msgspec.msgpack.encode(self._content()))
 
     def _content(self) -> dict[str, Any]:
-        return {
+        content = {
             "arrays": {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()},
             "scaling": self.scaler.state(),
             "mode": self.mode,
@@ -254,6 +269,7 @@ class Fold:
             "explored": self.explored,
             "recent": self._recent.tobytes(),
         }
+        return content | ({"guard": self.guard.kept()} if self.settings.guards.compares else {})
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
@@ -265,6 +281,7 @@ class Fold:
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates = Counter(then.fates)
+        self.guard = Guard(then.guard)
 
     def _restore_learned(self, then: _Kept) -> None:
         try:
@@ -276,7 +293,7 @@ class Fold:
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
-        return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode)
+        return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded)
 
 
 def _decoded(state: bytes) -> _Kept:

@@ -11,12 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.contract import Reader, Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
 
@@ -34,6 +32,11 @@ KEPT = 20
 """How many of the newest snapshots are kept; beyond them, ever fewer."""
 SPACING = 0.1
 """How far apart older snapshots are kept, as a share of their age: of four an hour, some 120 stay of a year."""
+
+TURNED = {
+    True: "its order gets fewer clicks than the control's, beyond chance: most people see the incoming order now",
+    False: "its order no longer gets fewer clicks than the incoming one: people see it again",
+}
 
 
 class Learner:
@@ -174,8 +177,11 @@ class Learner:
         for event in events:
             fold = self._folds.get(event.model)
             if fold is not None and event.offset > fold.offset:
+                guarded = fold.guarded
                 fold.apply(event, closed_impression(self._store, event))
                 changed.add(event.model)
+                if fold.guarded != guarded:
+                    log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])
         if events:
             self._position = events[-1].offset
             for fold in self._folds.values():
@@ -235,7 +241,7 @@ def superfluous(snapshots: Sequence[Snapshot]) -> list[int]:
 
 def settings_of(model: StoredModel) -> ModelSettings:
     """A stored model's settings."""
-    return msgspec.json.decode(model.settings, type=ModelSettings)
+    return stored_settings(model.settings)
 
 
 def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:

@@ -201,5 +201,6 @@ def describe(service: Service, model: LiveModel) -> Model:
         exploration=Exploration(
             model.settings.learner.policy_temperature, fold.explored / learned if fold and learned else None
         ),
+        guarded=view.guarded,
         trouble=view.damage,
     )

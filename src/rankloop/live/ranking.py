@@ -62,7 +62,7 @@ class Ranking:
 
     def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> DrawnPage:
         """The page for a request."""
-        group = Group.CONTROL if self._is_control(request.client, number) else Group.LEARNED
+        group = self._group(view, request.client, number)
         X = view.scaler.apply(request.features)
         drawn = self._draw(view, X, request, number, group)
         if not np.isfinite(drawn.scores).all():
@@ -90,9 +90,17 @@ class Ranking:
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, _rest(order, drawn.page))
 
-    def _is_control(self, client: bytes, number: int) -> bool:
-        """The same people every time; somebody unknown by the impression's own draw."""
-        share = self.settings.guards.control
+    def _group(self, view: View, client: bytes, number: int) -> Group:
+        """Who gets the incoming order: the control group and, while the model is guarded, most of the others."""
+        guards = self.settings.guards
+        if self._is_among(guards.control, client, number):
+            return Group.CONTROL
+        if view.guarded and self._is_among(guards.control + guards.falls_back * (1 - guards.control), client, number):
+            return Group.GUARDED
+        return Group.LEARNED
+
+    def _is_among(self, share: float, client: bytes, number: int) -> bool:
+        """The same people every time; somebody unknown by the impression's own draw. A larger share holds a smaller."""
         if share == 0.0:
             return False
         if client:
@@ -122,7 +130,7 @@ class Ranking:
     def _draw_free(self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group) -> _Drawn:
         page = np.zeros(size, np.int64)
         notes = np.zeros((size, self.settings.learner.note_width()), np.float32)
-        if group == Group.CONTROL:
+        if group != Group.LEARNED:
             return _Drawn(view.scores(X), np.arange(size), notes, 0.0)
         if view.mode == "frozen":
             scores = view.scores(X)
@@ -136,7 +144,7 @@ class Ranking:
 
 
 def incoming_order(request: Request) -> list[int]:
-    """The page in the order in which candidates came, with what is pinned in its place: what control and fallback show.
+    """The page in the order in which candidates came, with what is pinned in its place: for all but the learned group.
 
     >>> incoming_order(Request("", b"", ["a", "b", "c"], np.zeros((3, 1)), 2, {2: 0}))
     [2, 0]
@@ -149,7 +157,7 @@ def incoming_order(request: Request) -> list[int]:
 
 def _order(drawn: _Drawn, group: Group) -> NDArray[np.int64]:
     """All candidates as they would stand without exploration."""
-    if group == Group.CONTROL:
+    if group != Group.LEARNED:
         return np.arange(len(drawn.scores))
     return np.argsort(-drawn.scores, kind="stable")
 
@@ -159,7 +167,7 @@ def _displacement(drawn: _Drawn, request: Request, group: Group) -> float:
 
     Without exploration, what is not pinned follows the policy's own order into the ranks that are not taken.
     """
-    if group != Group.CONTROL and not request.pinned:
+    if group == Group.LEARNED and not request.pinned:
         return float(displacement_of_page(drawn.scores, drawn.page))
     page, order, pinned = drawn.page, _order(drawn, group), request.pinned
     ranks, shown = np.arange(len(order)), np.arange(len(page))

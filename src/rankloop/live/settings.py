@@ -68,21 +68,29 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What keeps a model, and the people who see it, safe.
 
     Attributes:
-        control: the share of clients who see the incoming order, so that the gain can be measured.
+        control: the share of clients who see the incoming order, so that the gain can be measured; 0: it cannot be.
         update_cap: no impression moves the weights further than this (Euclidean distance); None: no cap.
         client_share: one client makes up at most this share of the last `influence_window` learned impressions.
         anonymous_share: the same for all impressions without a client together.
         influence_window: how many learned impressions are looked back on; 0: no cap on influence.
+        falls_back: while the learned order is worse than the control's beyond chance, this share of all others sees the
+            incoming order too; 0: never.
     """
 
-    control: Annotated[float, number(at_least=0, at_most=1)] = 0.0
+    control: Annotated[float, number(at_least=0, at_most=1)] = 0.05
     update_cap: Annotated[float | None, number(above=0, optional=True)] = None
     client_share: Annotated[float, number(above=0, at_most=1)] = 0.1
     anonymous_share: Annotated[float, number(at_least=0, at_most=1)] = 1.0
     influence_window: Annotated[int, whole_number(at_most=100_000)] = 1000
+    falls_back: Annotated[float, number(at_least=0, at_most=1)] = 0.9
 
     def __post_init__(self) -> None:
         check_settings(self, "guards")
+
+    @property
+    def compares(self) -> bool:
+        """Whether the learned order is held against the control's, and anything follows from it."""
+        return self.falls_back > 0 and 0 < self.control < 1
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -174,6 +182,14 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         elif feature in self.names:
             return self.names.index(feature)
         raise SettingsError(f"start: there is no feature {feature!r}; features are {_listed(self.names)}")
+
+
+def stored_settings(text: bytes) -> ModelSettings:
+    """The settings of a model that was made earlier. They are kept whole: a guard that is not there was not there."""
+    kept = msgspec.json.decode(text)
+    if isinstance(kept, dict) and isinstance(kept.get("guards"), dict):
+        kept["guards"].setdefault("falls_back", 0.0)
+    return msgspec.convert(kept, ModelSettings)
 
 
 def feature_names(features: Any) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Traffic:
 
     Attributes:
         run: curves, clicks and weights, as `rankloop.simulate` gives them.
-        pages: how many pages were `learned`, `control` and `fallback`.
+        pages: how many pages were `learned`, `control`, `guarded` and `fallback`.
         undelivered: reports of clicks that the service would not take.
     """
 
@@ -101,7 +101,7 @@ def _made(
         seed=require_seed("traffic", seed),
         page_size=page_size or PAGE_SIZE,
         scaling="none",
-        guards={"influence_window": 0},
+        guards={"control": 0.0, "influence_window": 0},
         **settings,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankloop.live.events import PRECISIONS, Clicks, Closing, Event, Impression, Kind, decode
 from rankloop.live.log import merge_clicks
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.rows import Open
 
 Waiting = tuple[int, Any]
@@ -141,7 +141,7 @@ class Structure:
 
     def _parsed(self, row: ModelRow) -> ModelSettings | None:
         try:
-            return msgspec.json.decode(row.settings, type=ModelSettings)
+            return stored_settings(row.settings)
         except (msgspec.DecodeError, ValueError) as error:
             self.problems.append(f"the settings of model {row.name!r} cannot be read ({error})")
             return None

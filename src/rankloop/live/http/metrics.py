@@ -54,6 +54,9 @@ class Metrics:
         service = self._service
         version = GaugeMetricFamily("rankloop_model_version", "Updates learned", labels=["model"])
         closed = CounterMetricFamily("rankloop_closed", "Closed impressions by fate", labels=["model", "fate"])
+        guarded = GaugeMetricFamily(
+            "rankloop_model_guarded", "Whether most people see the incoming order", labels=["model"]
+        )
         lag = GaugeMetricFamily("rankloop_learner_lag_events", "Log events not yet folded", labels=["model"])
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
         folds = service.folds()
@@ -67,9 +70,10 @@ class Metrics:
         for model in service.registry.all():
             name = model.settings.name
             version.add_metric([name], model.version)
+            guarded.add_metric([name], float(model.view().guarded))
             if model.id in folds:
                 for fate, count in folds[model.id].fates.copy().items():
                     closed.add_metric([name, fate], count)
                 if last is not None:
                     lag.add_metric([name], max(0, last - folds[model.id].offset))
-        yield from (version, closed, lag, up)
+        yield from (version, guarded, closed, lag, up)

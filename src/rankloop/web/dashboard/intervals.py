@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rankloop.intervals import half_width, wilson
+from rankloop.intervals import half_width, sample_variance, wilson
 
 
 class Estimate(NamedTuple):
@@ -30,10 +30,7 @@ class Sums(NamedTuple):
     @property
     def variance(self) -> float:
         """Of single pages (unbiased); 0 with fewer than two."""
-        if self.shown < 2:
-            return 0.0
-        # Rounding can leave a tiny negative rest where all values are equal.
-        return max(0.0, (self.squares - self.total * self.mean) / (self.shown - 1))
+        return sample_variance(self.shown, self.total, self.squares)
 
 
 def mean(sums: Sums) -> Estimate:

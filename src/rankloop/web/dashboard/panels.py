@@ -21,6 +21,7 @@ ENDPOINTS = ("rank", "clicks", "close")
 FATES = {
     "learned": "learned from",
     "control": "control group: never learned from",
+    "guarded": "incoming order, because the learned one is worse",
     "fallback": "incoming order, store down",
     "capped": "over a client’s influence limit",
     "paused": "learning was paused or frozen",

@@ -99,6 +99,7 @@ class Comparison:
                 page_size=PAGE_SIZE,
                 seed=self._seed,
                 window=_OPEN_SECONDS,
+                guards={"control": 0.0},
             )
         self.rules = rules
         self._shadow = self._fresh_shadow()
