@@ -201,7 +201,7 @@ import numpy as np
 from rankloop.live.ranking import Ranking
 from rankloop.live.settings import Guards, ModelSettings
 ranking = Ranking(ModelSettings(name="m", features=2, seed=7, guards=Guards(control=0.3)))
-print(json.dumps([ranking._is_control(f"person {n}".encode(), 0) for n in range(100)]))
+print(json.dumps([ranking._is_among(0.3, f"person {n}".encode(), 0) for n in range(100)]))
 """
 
 
