@@ -68,7 +68,7 @@ def test_the_command_without_a_service_says_one_sentence(command):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--user", "drunk"], "user must be one of"),
+        (["--user", "drunk"], "users must be among perfect, noisy"),
         (["--set", "learning_rate"], "--set takes SETTING=VALUE"),
         (["--learner", "ROLTR", "--set", "reward=ips"], "reward must be one of"),
         (["--picture", "curve.xyz"], "--picture takes a .png"),

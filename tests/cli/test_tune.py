@@ -6,7 +6,8 @@ import pytest
 
 from rankloop.cli.tune import tune as command
 from rankloop.errors import RankloopError
-from rankloop.studies.specification import load_study
+from rankloop.studies.specification import cells, load_study
+from rankloop.users import cascade, mixture
 
 COMMAND = {"data": "tiny", "impressions": 200, "repeats": 2, "workers": 1}
 
@@ -17,6 +18,13 @@ def test_the_command_prints_a_table_and_writes_a_study(tmp_path, capsys):
     assert "learning_rate=1e-06" in printed
     assert "best" in printed
     assert load_study(str(tmp_path / "tuned.toml")).grids[0].learners[0]["learning_rate"] == 0.1
+
+
+def test_people_may_be_described_as_in_a_study_file(tmp_path):
+    crowd = '{ kind = "mixture", people = ["noisy", { kind = "cascade", attraction = "perfect", stop = "anywhere" }] }'
+    command("PDGD", set_=["learning_rate=0.1"], user=crowd, out=tmp_path / "tuned.toml", **COMMAND)
+    [cell, *_] = cells(load_study(str(tmp_path / "tuned.toml")))
+    assert cell.user == mixture(["noisy", cascade("perfect", stop="anywhere")])
 
 
 def test_the_command_prints_one_json_document(tmp_path, capsys):
@@ -38,6 +46,7 @@ def test_the_command_prints_one_json_document(tmp_path, capsys):
         ({"set_": ["learning_rate=0.1", "learning_rate=0.2"]}, "set twice"),
         ({"set_": ["reward=ips"]}, "ips"),
         ({"user": "angelic"}, "angelic"),
+        ({"user": '{ kind = "cascade", attraction = "noisy" }'}, "stop"),
         ({"repeats": 0}, "repeats"),
         ({"out": "tuned.json"}, ".toml"),
         ({"out": "no/such/tuned.toml"}, "cannot write"),
