@@ -18,6 +18,7 @@ def nothing_stays(monkeypatch):
     """What a test brings is gone after it: from the registries, the modules and the module path."""
     modules, kept = set(sys.modules), {id(one): dict(one) for one in (LEARNERS, RANKERS)}
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(plugins, "_loaded", set())
     yield
     for name in set(sys.modules) - modules:
         del sys.modules[name]

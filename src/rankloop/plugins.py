@@ -22,6 +22,8 @@ GROUP = "rankloop.plugins"
 HINT = ". One of your own comes with a plugin: plugins = [...] in a study file, --plugin on the command line"
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+_loaded: set[str] = set()
+
 Kind = TypeVar("Kind", bound=type[Any])
 
 
@@ -91,6 +93,8 @@ def load(names: Iterable[str], beside: Path | None = None) -> tuple[str, ...]:
 
 
 def _load(name: str, folder: Path) -> str:
+    if name in _loaded:
+        return name  # by its file, which may be gone by now
     path = _file(name, folder)
     module, root = (name, None) if path is None else _module_at(path)
     if not _NAME.fullmatch(module):
@@ -114,7 +118,10 @@ def _load(name: str, folder: Path) -> str:
     found = getattr(imported, "__file__", None)
     if path is not None and (found is None or not path.samefile(found)):
         raise SettingsError(f"plugin {name!r} is {path}, but Python takes {module!r} from {found}; rename your file")
-    return module if path is None else str(path)
+    if path is None:
+        return module
+    _loaded.add(str(path))
+    return str(path)
 
 
 def _file(name: str, folder: Path) -> Path | None:

@@ -1,5 +1,7 @@
 """The same study on a Ray cluster: the same bits, also when a node dies in the middle."""
 
+import shutil
+
 import pytest
 
 from rankloop.engines.ray import RayCluster
@@ -7,6 +9,7 @@ from rankloop.errors import SettingsError
 from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
+from ..studies.test_own_work import METHOD
 from ..studies.test_runner import numbers, run
 from ..studies.test_specification import SMALL
 
@@ -52,3 +55,23 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
 def test_an_address_where_nobody_answers_is_told_at_once():
     with pytest.raises(SettingsError, match="no Ray cluster answers"), RayCluster("127.0.0.1:1"):
         pass
+
+
+def test_nodes_are_sent_the_files_of_a_plugin(tmp_path, cluster):
+    """They need no folder of this machine: it is gone before anything runs."""
+    started, _ = cluster
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "sent_steps.py").write_text("STEP = 0.1\n")
+    (mine / "sent_methods.py").write_text(METHOD.replace("steps", "sent_steps").replace("Stepping", "Sent"))
+    learners = '[{ learner = "Sent" }, { learner = "PDGD" }]'
+    text = SMALL.replace('[{ learner = "ROLTR" }, { learner = "PDGD" }]', learners)
+    study = parse('plugins = ["sent_methods"]\n' + text, "small", mine)
+    plan = make_plan(study, cells(study), tmp_path / "ray")
+    with claimed(plan) as plan, RayCluster(started.address, study.plugins) as engine:
+        shutil.rmtree(mine)
+        outcome = run_plan(plan, engine, lambda _: None)
+    assert outcome.failures == []
+    sent, own = ([row[1:] for row in numbers(outcome) if row[0] == label] for label in ("Sent", "PDGD"))
+    assert sent == own
+    assert len(sent) == 8
