@@ -71,8 +71,8 @@ def test_every_run_goes_through_these_rooms_and_no_others(method):
     learner = LEARNERS[method]
     package = Path(rankloop.__file__).parent
     found = {path.relative_to(package).as_posix() for path in sources_of("rankloop.simulation", learner.__module__)}
-    rooms = {"simulation.py", "loop.py", "evaluation.py", "metrics/formulas.py", "kernels/draws.py", "rankers/linear.py"}
-    assert rooms <= found
+    seen = {"simulation.py", "loop.py", "evaluation.py", "metrics/formulas.py", "kernels/draws.py", "rankers/linear.py"}
+    assert seen <= found
     assert not {path.partition("/")[0] for path in found} & {"cli", "web", "live", "studies", "logs", "engines"}
 
 
