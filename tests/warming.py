@@ -20,6 +20,8 @@ LEARNERS = [
     (rl.PDGD(), {}),
     (rl.DBGD(), {}),
     (rl.MDPRank(), {}),
+    (rl.PDGD(ranker=rl.MLP(hidden=(16,))), {}),
+    (rl.ROLTR(ranker=rl.MLP(hidden=(16,))), {}),
     (rl.FixedWeights(), {}),
     (rl.Oracle(), {}),
 ]

@@ -18,6 +18,7 @@ from rankloop.data import Collection, load
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
+from rankloop.rankers import weight_count
 from rankloop.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
@@ -37,6 +38,7 @@ from rankloop.studies.specification import Cell, Source, Study, to_toml
 _MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
 _WHOLE = Start()
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
+_WEIGHT_COST, _WEIGHT_SHARE = 1.0, 0.2  # of a network's weight, per feature: microseconds, and beside a linear one's
 
 
 class Plan(NamedTuple):
@@ -252,5 +254,8 @@ def _seconds(cell: Cell, data: Collection) -> float:
     fixed, variable = map(float, cell.learner.cost)
     query_size = data.train.features.size / data.train.queries / _MSLR
     points = cell.impressions / cell.evaluate_every if cell.evaluate_every else 0
-    learning = cell.impressions * (fixed + variable * query_size) * 1e-6
-    return learning + points * data.test.features.size / _EVALUATED_PER_SECOND
+    # A linear ranker has one weight per feature; what a network has more is multiplied at the speed of tiles.
+    more = weight_count(cell.learner.scoring_ranker, data.features) / data.features - 1.0
+    learning = cell.impressions * (fixed + (variable + _WEIGHT_COST * more) * query_size) * 1e-6
+    evaluated = data.test.features.size * (1.0 + _WEIGHT_SHARE * more)
+    return learning + points * evaluated / _EVALUATED_PER_SECOND
