@@ -22,6 +22,7 @@ LEARNERS = [
     (rl.MDPRank(), {}),
     (rl.PDGD(ranker=rl.MLP(hidden=(16,))), {}),
     (rl.ROLTR(ranker=rl.MLP(hidden=(16,))), {}),
+    (rl.Posterior(), {}),
     (rl.FixedWeights(), {}),
     (rl.Oracle(), {}),
 ]

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from rankloop.data import read
 from rankloop.data.collection import Arrays, Collection, Split
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank
+from rankloop.kernels.triangular import MANY, add_rows, solve_lower, solve_upper, whole_lanes
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.loop import draw_query
 from rankloop.rankers import MLP
 from rankloop.run import this_machine
@@ -96,7 +97,7 @@ def against_memory(quick: bool) -> Section:
 def methods(quick: bool) -> Section:
     """Every method on the same working set, noisy clicks."""
     data = _mslr_shaped(1_000 if quick else 16_000)
-    learners: list[Learner] = [ROLTR(), PDGD(), DBGD(), PMGD(), COLTR(), MDPRank()]
+    learners: list[Learner] = [Posterior(), ROLTR(), PDGD(), DBGD(), PMGD(), COLTR(), MDPRank()]
     rows, values = [], {}
     for learner in learners:
         impressions = 2_000 if learner.name in ("PMGD", "COLTR") else 20_000
@@ -140,6 +141,19 @@ def network_rates(quick: bool) -> dict[str, float]:
         measured |= {learner.name: _simulated_rate(learner, data, impressions) for learner in learners}
         rates = {name: max(rate, rates.get(name, 0.0)) for name, rate in measured.items()}
     return rates
+
+
+def posterior(quick: bool) -> Section:
+    """The posterior by the number of features, and its update against the same one with BLAS."""
+    rows, values = [], {}
+    for features in (46, 136, 700):
+        data = _mslr_shaped(200 if quick else 2_000, features=features)
+        rate = _best_rate(Posterior(), data, 1_000 if quick else 5_000)
+        ours, blas = _posterior_updates(features, 50 if quick else 500)
+        rows.append([str(features), f"{rate:,.0f}", f"{1e6 * ours:,.0f}", f"{1e6 * blas:,.0f}", f"{blas / ours:.1f} ×"])
+        values |= {f"{features} features": rate, f"over BLAS at {features}": blas / ours}
+    columns = ["features", "impressions/s a core", "update, µs", "with BLAS, µs", "BLAS takes"]
+    return Section("Posterior, and a rank-9 update with its step", columns, rows, values)
 
 
 def two_processes(quick: bool) -> Section:
@@ -227,6 +241,9 @@ def compilation(quick: bool) -> Section:
 
 PARTS: tuple[Callable[[bool], Section], ...] = (
     against_memory, methods, networks, two_processes, growth, memory, reader, compilation,
+
+
+    against_memory, methods, posterior, two_processes, growth, memory, reader, compilation,
 )  # fmt: skip
 
 
@@ -266,6 +283,35 @@ def _simulated_rate(learner: Learner, data: Collection, impressions: int) -> flo
 
 def _best_rate(learner: Learner, data: Collection, impressions: int) -> float:
     return max(_simulated_rate(learner, data, impressions) for _ in range(3))
+
+
+def _posterior_updates(features: int, updates: int) -> tuple[float, float]:
+    """Seconds for an update of rank nine and the step it leads to: reflections of the factor, and Woodbury's formula
+    for the covariance with NumPy's BLAS (on all cores it likes)."""
+    size = features + 9
+    draws = np.random.default_rng(1)
+    A = np.zeros((MANY, whole_lanes(size)))
+    A[:, :size] = draws.normal(size=(MANY, size)) * 0.1
+    U = np.eye(size, whole_lanes(size))
+    P, used, g, v = np.eye(size), np.empty_like(A), np.empty(whole_lanes(size)), np.zeros(MANY + 1)
+
+    def reflect(times: int) -> None:
+        for _ in range(times):
+            used[:], g[:] = A, A[0]
+            add_rows(U, used, MANY, v)
+            solve_lower(U, g)
+            solve_upper(U, g, 0)
+
+    def woodbury(times: int) -> None:
+        rows = A[:, :size]
+        for _ in range(times):
+            across = rows @ P
+            P[:] -= across.T @ np.linalg.solve(np.eye(MANY) + across @ rows.T, across)
+            P @ rows[0]
+
+    reflect(1)
+    ours = min(_seconds(lambda: reflect(updates)) for _ in range(3))
+    return ours / updates, min(_seconds(lambda: woodbury(updates)) for _ in range(3)) / updates
 
 
 def _worker_rates(workers: int, impressions: int) -> list[float]:
@@ -381,7 +427,7 @@ import time
 import rankloop as rl
 data = rl.load("tiny")
 began = time.perf_counter()
-for learner in (rl.ROLTR(), rl.PDGD(), rl.DBGD(), rl.PMGD(), rl.COLTR(), rl.MDPRank()):
+for learner in (rl.Posterior(), rl.ROLTR(), rl.PDGD(), rl.DBGD(), rl.PMGD(), rl.COLTR(), rl.MDPRank()):
     rl.simulate(learner, rl.users.noisy(), data, impressions=10, seed=1)
 print(time.perf_counter() - began)
 """

@@ -8,6 +8,7 @@ from rankloop.kernels.triangular import (
     add_rows,
     covariance,
     factorise,
+    invert,
     rows_for,
     solve_lower,
     solve_upper,
@@ -96,6 +97,16 @@ def test_the_last_dimensions_alone_are_drawn_from_their_marginal():
         columns[:, place] = y[:9]
     marginal = np.linalg.inv(matrix)[first:, first:]
     np.testing.assert_allclose((columns @ columns.T)[first:, first:], marginal, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("size", "first"), [(1, 0), (9, 0), (9, 4), (30, 9)])
+def test_the_rows_of_the_inverse_have_the_variances_as_squares(size, first):
+    matrix = some_matrix(size)
+    U, V = factor_of(matrix), np.full((size, whole_lanes(size)), np.nan)
+    invert(U, first, V)
+    inverse = np.triu(np.nan_to_num(V[:, :size]))
+    np.testing.assert_allclose(inverse[first:], np.linalg.inv(U[:, :size])[first:], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose((inverse**2).sum(axis=1)[first:], np.diag(np.linalg.inv(matrix))[first:], rtol=1e-9)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -21,7 +21,7 @@ def seen(learner: Posterior, queries=QUERIES, weights=None):
     work = learner.work(FEATURES, PAGE, 16)
     for X in queries:
         model.pages[0] += 1
-        gather_spread(model, X, work.mean)
+        gather_spread(model, X, work.mean, work.gradient)
     return model, work
 
 
@@ -49,6 +49,12 @@ def test_spreads_are_root_mean_variances_within_queries_whatever_the_queries_lev
     np.testing.assert_allclose(model.within, wanted, rtol=1e-12)
     shifted = [X + np.float32(8.0) for X in QUERIES]
     np.testing.assert_allclose(seen(Posterior(), shifted)[0].within[:2], wanted[:2], rtol=1e-3)
+
+
+def test_of_many_candidates_some_are_enough():
+    X = RNG.normal(size=(100, FEATURES)).astype(np.float32)
+    model, _ = seen(Posterior(), [X])
+    np.testing.assert_allclose(model.within, X[::4].astype(float).var(axis=0), rtol=1e-12)
 
 
 def test_given_weights_have_a_spread_of_their_own():
@@ -108,7 +114,7 @@ def test_a_renewal_keeps_what_pages_taught_and_changes_the_prior_alone(weights, 
     model.ranker.weights[:] = mean[RANKS:] / old
     for X in QUERIES[1:]:
         model.pages[0] += 1
-        gather_spread(model, X, work.mean)
+        gather_spread(model, X, work.mean, work.gradient)
     renew(model, work, kept)
     ratio = np.r_[np.ones(RANKS), old / model.spread]
     start = None if weights is None else np.array(weights) / model.start_spread[0]

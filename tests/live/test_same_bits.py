@@ -34,6 +34,7 @@ RUNS = {
     "PMGD": (rl.PMGD(candidates=9), {}),
     "COLTR": (rl.COLTR(candidates=50), {}),
     "MDPRank": (rl.MDPRank(), {}),
+    "Posterior": (rl.Posterior(), {}),
     "FixedWeights": (rl.FixedWeights(), {}),
     "Oracle": (rl.Oracle(), {}),
 }

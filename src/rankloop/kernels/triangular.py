@@ -162,7 +162,7 @@ def add_rows(U, A, count, v):
             diagonal = U[j, j]
             length = math.sqrt(diagonal * diagonal + squares)
             v[0] = -squares / (diagonal + length)
-            beta = 2.0 / (v[0] * v[0] + squares)
+            beta = (diagonal + length) / (length * squares)  # 2/‖v‖²
             start = j - j % WIDTH
             if rows == MANY:
                 _reflect_many(U, j, A, first, v, beta, start)
@@ -191,6 +191,25 @@ def solve_upper(U, y, first):
         value = y[i]
         y[i] = 0.0
         y[i] = (value - row_dot(U, i, y, i - i % WIDTH)) / U[i, i]
+
+
+@kernel
+def invert(U, first, V):
+    """The upper triangle of V = U⁻¹, from dimension `first` on; row by row from the last, each a sum of those below.
+
+    The squares of a row sum to the variance of its dimension under the precision UᵀU.
+    """
+    size, columns = U.shape
+    for i in range(size - 1, first - 1, -1):
+        pivot = 1.0 / U[i, i]
+        for m in range(i, columns):
+            V[i, m] = 0.0
+        V[i, i] = pivot
+        for k in range(i + 1, size):
+            factor = pivot * U[i, k]
+            if factor != 0.0:
+                for m in range(k, columns):
+                    V[i, m] -= factor * V[k, m]
 
 
 @kernel

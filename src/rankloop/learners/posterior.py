@@ -261,7 +261,7 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
     if X.shape[0] < 2:
         return np.nan
     model.pages[0] += 1
-    gather_spread(model, X, work.mean)
+    gather_spread(model, X, work.mean, work.gradient)
     kept = remembered(model.settings.half_life, model.pages[0])
     if kept < 1.0 or is_due(model.pages[0]):
         renew(model, work, kept)
