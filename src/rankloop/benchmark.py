@@ -240,10 +240,7 @@ def compilation(quick: bool) -> Section:
 
 
 PARTS: tuple[Callable[[bool], Section], ...] = (
-    against_memory, methods, networks, two_processes, growth, memory, reader, compilation,
-
-
-    against_memory, methods, posterior, two_processes, growth, memory, reader, compilation,
+    against_memory, methods, posterior, networks, two_processes, growth, memory, reader, compilation,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.learners.contract import copy_of
 from rankloop.learners.directions import draw_direction, draw_directions
 from rankloop.live.ranking import Ranking
@@ -154,6 +154,30 @@ def test_with_pins_the_probability_is_that_of_the_free_positions(learner, pinned
         drawn = [free.index(d) for d in page.page if d not in pinned]
         exact = literal.page_probability(scores, drawn, temperature_of(learner))
         assert page.log_probability == pytest.approx(float(exact.ln()), rel=1e-12)
+
+
+# Weights that are drawn for each page
+
+
+@pytest.mark.parametrize("pinned", [{}, {4: 1}], ids=["free", "pinned"])
+def test_a_page_of_drawn_weights_is_logged_with_the_scores_and_the_probability_of_its_draw(pinned):
+    diary = Diary(model(Posterior(softness=1.0)))
+    for number in range(12):
+        diary.close(diary.show(X), [0.0, float(number % 3 > 0), 1.0])
+    free = [d for d in range(len(X)) if d not in pinned]
+    own = diary.fold.view().scores(X)
+    logged = []
+    for _ in range(10):
+        page = page_of(diary.show(X, pinned=pinned))
+        scores = np.frombuffer(page.scores, np.float32)[free]
+        drawn = [free.index(d) for d in page.page if d not in pinned]
+        exact = literal.page_probability(scores, drawn)
+        assert page.log_probability == pytest.approx(float(exact.ln()), rel=1e-9, abs=1e-12)
+        logged.append(scores.tolist())
+        if not pinned:
+            rank = np.argsort(np.argsort(-own, kind="stable"))
+            assert page.displacement == pytest.approx(np.abs(rank[page.page] - np.arange(3)).mean())
+    assert len({tuple(scores) for scores in logged}) == 10
 
 
 # What else is known of a policy

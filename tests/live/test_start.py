@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rankloop.errors import SettingsError
-from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.live import start
 from rankloop.live.scaling import Fixed
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
@@ -146,8 +146,8 @@ def test_a_method_that_begins_by_itself_does():
     assert Diary(ModelSettings(name="m", features=5, seed=3)).fold.ranker.weights.tolist() == [0.0] * 5
 
 
-@pytest.mark.parametrize("learner", [DBGD(), PMGD(candidates=3), FixedWeights()], ids=str)
-def test_methods_without_a_temperature_begin_with_the_engines_order_and_promise_nothing(learner):
+@pytest.mark.parametrize("learner", [DBGD(), PMGD(candidates=3), FixedWeights(), Posterior()], ids=str)
+def test_methods_without_a_temperature_of_their_own_begin_with_the_engines_order_and_promise_nothing(learner):
     settings = model(IncomingOrder("engine"), learner=learner)
     report = starting_point(settings)
     assert (report.keeps_first, report.displacement) == (None, None)

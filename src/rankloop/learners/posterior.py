@@ -64,8 +64,8 @@ class Posterior(Learner, frozen=True):
 
     prior_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.03
     exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
-    prior_weight: Annotated[float, number(at_least=0, usable=(0.0, 1e12))] = 2.0
-    softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
+    prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
+    softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.1
     examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 10.0
