@@ -145,7 +145,8 @@ def network_rates(quick: bool) -> dict[str, float]:
 
 def posterior(quick: bool) -> Section:
     """The posterior by the number of features, and its update against the same one with BLAS."""
-    rows, values = [], {}
+    rows: list[list[str]] = []
+    values: dict[str, float] = {}
     for features in (46, 136, 700):
         data = _mslr_shaped(200 if quick else 2_000, features=features)
         rate = _best_rate(Posterior(), data, 1_000 if quick else 5_000)
