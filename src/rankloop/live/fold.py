@@ -16,6 +16,7 @@ from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
 from rankloop.live.guard import Guard, KeptGuard
+from rankloop.live.looks import KeptLooks, Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import starting_point
@@ -62,7 +63,8 @@ class _Kept(msgspec.Struct):
     explored: float
     recent: bytes
     guard: KeptGuard | None = None
-    """Not there for models that do without."""
+    looks: KeptLooks | None = None
+    """Neither is there for models that do without."""
 
 
 class Summary(NamedTuple):
@@ -75,6 +77,11 @@ class Summary(NamedTuple):
     clicks: float
     explored: float
     """Sum over learned pages of their displacement."""
+
+
+def looks_of(settings: ModelSettings, state: bytes) -> Looks | None:
+    """What a kept state says about how people look; None if that is not counted."""
+    return _looks(settings, _decoded(state))
 
 
 def summary_of(state: bytes) -> Summary:
@@ -112,6 +119,7 @@ class Fold:
         self.explored = 0.0
         """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
         self.guard = Guard()
+        self.looks = Looks.of(settings)
         self._recent = np.zeros(settings.guards.influence_window, np.uint64)
         """Whose the last so many learned impressions were: a ring, in which the next takes the place of the oldest."""
 
@@ -193,6 +201,8 @@ class Fold:
             return "diverged"
         self._cap_update(before["ranker.weights"])
         self.scaler.learn(raw)
+        if self.looks is not None:
+            self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
         return "learned"
 
     def _page(
@@ -258,7 +268,7 @@ class Fold:
         return state in (self.state(), msgspec.msgpack.encode(self._content()))
 
     def _content(self) -> dict[str, Any]:
-        content = {
+        content: dict[str, Any] = {
             "arrays": {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()},
             "scaling": self.scaler.state(),
             "mode": self.mode,
@@ -269,7 +279,11 @@ class Fold:
             "explored": self.explored,
             "recent": self._recent.tobytes(),
         }
-        return content | ({"guard": self.guard.kept()} if self.settings.guards.compares else {})
+        if self.settings.guards.compares:
+            content["guard"] = self.guard.kept()
+        if self.looks is not None:
+            content["looks"] = self.looks.kept()
+        return content
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
@@ -282,6 +296,7 @@ class Fold:
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates = Counter(then.fates)
         self.guard = Guard(then.guard)
+        self.looks = _looks(self.settings, then)
 
     def _restore_learned(self, then: _Kept) -> None:
         try:
@@ -306,6 +321,13 @@ def _decoded(state: bytes) -> _Kept:
             )
         return msgspec.convert(plain, _Kept)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise _damaged(error) from None
+
+
+def _looks(settings: ModelSettings, then: _Kept) -> Looks | None:
+    try:
+        return Looks.of(settings, then.looks)
+    except ValueError as error:
         raise _damaged(error) from None
 
 

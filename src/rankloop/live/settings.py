@@ -108,6 +108,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         missing: stands for a named feature that a candidate lacks; None: every one must be given.
         window: seconds after which an impression closes by itself.
         late_updates: against the `current` scores, or the `drawn` ones.
+        swaps: count how neighbours on a page were exchanged and clicked, to tell how far people look.
         guards: limits on what one impression, one client and one experiment can do.
 
     >>> ModelSettings(name="shop", features=["bm25", "price"]).features
@@ -125,6 +126,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     missing: Annotated[float | None, number(optional=True)] = None
     window: Annotated[float, number(above=0, at_most=30 * 86400)] = 1800.0
     late_updates: Literal["current", "drawn"] = "current"
+    swaps: bool = True
     guards: Guards = Guards()
 
     def __post_init__(self) -> None:
@@ -185,10 +187,12 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 def stored_settings(text: bytes) -> ModelSettings:
-    """The settings of a model that was made earlier. They are kept whole: a guard that is not there was not there."""
+    """The settings of a model that was made earlier. They are kept whole: what is missing was not there then."""
     kept = msgspec.json.decode(text)
-    if isinstance(kept, dict) and isinstance(kept.get("guards"), dict):
-        kept["guards"].setdefault("falls_back", 0.0)
+    if isinstance(kept, dict):
+        kept.setdefault("swaps", False)
+        if isinstance(kept.get("guards"), dict):
+            kept["guards"].setdefault("falls_back", 0.0)
     return msgspec.convert(kept, ModelSettings)
 
 

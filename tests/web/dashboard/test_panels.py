@@ -10,13 +10,15 @@ from rankloop.live.http.recent import Answers
 from rankloop.web.dashboard import panels
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
-from rankloop.web.dashboard.tallied import CONTROL, LEARNED
+from rankloop.web.dashboard.tallied import CONTROL, GUARDED, LEARNED
 
 from .running import shop
 
 
 def model(weights=(0.1, -3.0, 0.0, 2.0), mode="learning", version=5):
-    view = SimpleNamespace(mode=mode, model=SimpleNamespace(ranker=SimpleNamespace(weights=np.array(weights))))
+    view = SimpleNamespace(
+        mode=mode, guarded=False, model=SimpleNamespace(ranker=SimpleNamespace(weights=np.array(weights)))
+    )
     return SimpleNamespace(id=1, settings=shop(), version=version, view=lambda: view)
 
 
@@ -55,6 +57,17 @@ def test_without_a_control_group_there_is_nothing_to_compare():
     told = panels.summary(service(), model(), EMPTY._replace(groups={LEARNED: {0: Sums(3, 1.0, 1.0)}}))
     assert (told["gain"], told["earned"], told["relative"]) == (None, None, None)
     assert panels.summary(service(), model(), EMPTY)["rows"] == []
+
+
+def test_guarded_pages_have_a_row_of_their_own_and_are_no_part_of_the_gain():
+    groups = {
+        group: {0: Sums(100, clicks, 2 * clicks)}
+        for group, clicks in ((LEARNED, 50.0), (CONTROL, 80.0), (GUARDED, 90.0))
+    }
+    told = panels.summary(service(), model(), EMPTY._replace(groups=groups, ever=groups))
+    assert [row.clicks for row in told["rows"]] == [50.0, 80.0, 90.0]
+    assert told["gain"].value == pytest.approx(-0.3)
+    assert told["headline"].text.startswith("Worse than the engine’s order: −")
 
 
 def test_a_frozen_model_always_keeps_the_first():

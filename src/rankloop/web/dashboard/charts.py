@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop.live.http.recent import Answers
+from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
 from rankloop.spreadsheets import csv_text
 from rankloop.web.bars import largest
@@ -15,6 +16,7 @@ from rankloop.web.dashboard.intervals import Estimate, Sums
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import (
     CONTROL,
+    GUARDED,
     LEARNED,
     STEPS,
     Ranks,
@@ -26,7 +28,9 @@ from rankloop.web.dashboard.tallied import (
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
-GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2))
+WIDE = 5.0
+"""A band is drawn to where its upper end is so many times its lower one."""
+GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2), (GUARDED, "guarded", 4))
 
 
 class Source(NamedTuple):
@@ -171,13 +175,38 @@ def weights(source: Source) -> Plot:
 
 
 def propensities(source: Source) -> Plot:
-    """The examination curve that the model assumes."""
-    curve = source.settings.learner.assumed_propensities
-    if curve is None:
-        return Plot([], "rank", "examined", [], unit="%")
-    values = (100 * curve.at(source.settings.page_size)).tolist()
-    ranks = list(range(1, len(values) + 1))
-    return Plot(ranks, "rank", "examined", [Line("assumed", values)], unit="%", points=True, y_range=(0.0, 105.0))
+    """Examination: as the model assumes it, as swaps measure it, and the raw click-through beside them."""
+    reading = source.reading
+    ranks = list(range(1, source.settings.page_size + 1))
+    series = []
+    if reading.believed is not None:
+        series.append(Line("assumed", (100 * reading.believed).tolist(), dash=True))
+    if reading.looks is not None and (measured := _measured(reading.looks, len(ranks))) is not None:
+        series.append(measured)
+    if raw := _relative_click_through(reading.ever.get(LEARNED, {}), ranks):
+        series.append(Line("raw click-through", raw, line=3))
+    return Plot(ranks if series else [], "rank", "examined, relative to rank 1", series, unit="%", points=True)
+
+
+def _measured(looks: Looks, ranks: int) -> Line | None:
+    """The swaps' curve, up to where its band says nothing any more."""
+    curve = looks.curve()
+    wide = np.flatnonzero(~(curve.high <= WIDE * np.maximum(curve.low, 1e-9)))
+    known = int(wide[0]) if len(wide) else len(curve.curve)
+    if known < 2:
+        return None
+    values, low, high = (
+        [100 * value for value in one[:known].tolist()] + [None] * (ranks - known)
+        for one in (curve.curve, curve.low, curve.high)
+    )
+    return Line("measured by swaps", values, low, high, line=2)
+
+
+def _relative_click_through(by_rank: Ranks, ranks: Sequence[int]) -> list[float | None]:
+    first = by_rank.get(1, Sums()).mean
+    if first == 0:
+        return []
+    return [100 * by_rank[rank].mean / first if rank in by_rank else None for rank in ranks]
 
 
 def latency(source: Source) -> Plot:
@@ -223,9 +252,11 @@ CHARTS = {
             click_through,
         ),
         Chart(
-            "propensities", "Assumed examination",
-            "The probability that a rank is examined, as assumed in this model’s settings.",
-            propensities, "This method does not assume examination probabilities.",
+            "propensities", "How far people look",
+            "How often each rank is looked at, relative to the first, all time: as this model assumes or has learned "
+            "it, and as randomised swaps of neighbours measure it, with a 95 % interval. Raw click-through beside it: "
+            "it also falls because better results stand higher.",
+            propensities,
         ),
         Chart(
             "weights", "Weights over time",

@@ -90,8 +90,9 @@ class _Dashboard:
         learned, control = (pages(groups.get(group, {})) for group in (LEARNED, CONTROL))
         means = [intervals.mean(group) for group in (learned, control)]
         return {
-            "model": model, "mode": model.view().mode, "pages": learned.shown + control.shown,
-            "clicks": learned.total + control.total,
+            "model": model, "mode": model.view().mode, "guarded": model.view().guarded,
+            "pages": sum(pages(ranks).shown for ranks in groups.values()),
+            "clicks": sum(pages(ranks).total for ranks in groups.values()),
             "learned": means[0], "control": means[1], "gain": intervals.difference(*means),
         }  # fmt: skip
 

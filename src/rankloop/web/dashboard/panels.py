@@ -9,10 +9,11 @@ from rankloop.live.http.recent import Answers
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
 from rankloop.web.bars import Bar, bar, largest
-from rankloop.web.dashboard import health, intervals
+from rankloop.web.dashboard import examination, health, intervals
 from rankloop.web.dashboard.intervals import Estimate
 from rankloop.web.dashboard.reading import Reading, keeps_first
-from rankloop.web.dashboard.tallied import CONTROL, LEARNED, displacement, pages, reward, reward_of
+from rankloop.web.dashboard.tallied import CONTROL, GUARDED, LEARNED, displacement, pages, reward, reward_of
+from rankloop.web.dashboard.verdict import headline
 
 BARS = 12
 CHANGES = 8
@@ -31,6 +32,12 @@ FATES = {
     "missing": "erased or compacted away",
 }
 
+GROUPS = {
+    LEARNED: "Learned order",
+    CONTROL: "Control: incoming order",
+    GUARDED: "Guarded: incoming order, as the learned one is worse",
+}
+
 
 class Row(NamedTuple):
     """A group in the comparison of learned and control pages."""
@@ -46,14 +53,15 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     """The numbers at the top of a model's page, and the comparison below them."""
     groups, ever = reading.groups, reading.ever
     worth = reward_of(model.settings)
-    rows = [
-        Row(label, pages(ranks).shown, pages(ranks).total, intervals.mean(pages(ranks)), reward(ranks, worth))
-        for group, label in ((LEARNED, "Learned order"), (CONTROL, "Control: incoming order"))
+    rows = {
+        group: Row(label, pages(ranks).shown, pages(ranks).total, intervals.mean(pages(ranks)), reward(ranks, worth))
+        for group, label in GROUPS.items()
         if (ranks := groups.get(group))
-    ]
-    gain = intervals.difference(rows[0].per_page, rows[1].per_page) if len(rows) == 2 else None
-    earned = intervals.difference(rows[0].reward, rows[1].reward) if len(rows) == 2 else None
-    base = rows[1].per_page.value if len(rows) == 2 else None
+    }
+    learned, control = rows.get(LEARNED), rows.get(CONTROL)
+    gain = intervals.difference(learned.per_page, control.per_page) if learned and control else None
+    earned = intervals.difference(learned.reward, control.reward) if learned and control else None
+    base = control.per_page.value if control else None
     return {
         "states": [
             health.store_state(reading.trouble),
@@ -65,13 +73,19 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "clicks": sum(pages(ranks).total for ranks in ever.values()),
         "open": reading.open,
         "lag": health.lag_seconds(reading.waiting_since),
-        "rows": rows,
+        "rows": list(rows.values()),
         "gain": gain,
         "earned": earned,
         "relative": gain.value / base if gain and gain.value is not None and base else None,
         "control_share": model.settings.guards.control,
         "reward": worth,
         "fates": _fates(service, model),
+        "guarded": model.view().guarded,
+        "headline": headline(
+            *(pages(groups.get(group, {})) for group in (LEARNED, CONTROL)), control_share=model.settings.guards.control
+        ),
+        "looks": examination.sentence(reading.looks, reading.believed),
+        "unsure": reading.unsure,
     }
 
 

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED
-from rankloop.live.fold import summary_of
+from rankloop.live.fold import looks_of, summary_of
+from rankloop.live.looks import Looks
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.rows import Snapshot, Tally
+from rankloop.web.dashboard.examination import believed
 from rankloop.web.dashboard.recent import Shown, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
+from rankloop.web.dashboard.verdict import unsure
 
 FRESH = 0.9
 """Seconds for which a reading is new enough."""
@@ -50,6 +53,12 @@ class Reading(NamedTuple):
     """When the oldest thing happened that the model has not taken in; None: it is up to date."""
     start: Report | None
     """What was promised of its exploration when the model was made."""
+    looks: Looks | None = None
+    """What its pages say about how people look, as the newest snapshot has it."""
+    believed: NDArray[np.float64] | None = None
+    """What the model takes examination to be."""
+    unsure: str | None = None
+    """What the model does not know yet."""
     trouble: str | None = None
     """Why this is not from now."""
 
@@ -66,6 +75,7 @@ class Readings:
         self._asking: dict[Hashable, asyncio.Task[Any]] = {}
         self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._starts: dict[int, Report | None] = {}
+        self._looks: dict[int, tuple[int, Looks | None]] = {}
 
     async def model(self, model: LiveModel, over: Over) -> Reading:
         """A model over a stretch of time."""
@@ -113,7 +123,8 @@ class Readings:
         tallies = days if over.span == DAY else store.tallies(model.id, first, span=over.span)
         step = step_of(tallies, over)
         snapshots = store.snapshots(model.id)
-        waiting = store.events(model.view().offset, 1, kinds=FOLDED, model=model.id)
+        view = model.view()
+        waiting = store.events(view.offset, 1, kinds=FOLDED, model=model.id)
         return Reading(
             step=step,
             times=by_time(tallies, step),
@@ -125,7 +136,24 @@ class Readings:
             recent=newest_pages(store, model.id, model.settings, RECENT),
             waiting_since=waiting[0].at if waiting else None,
             start=self._start(model),
+            looks=self._newest_looks(model, snapshots),
+            believed=believed(model.settings, view.model),
+            unsure=unsure(model.settings, view.model),
         )
+
+    def _newest_looks(self, model: LiveModel, snapshots: list[Snapshot]) -> Looks | None:
+        """From the newest snapshot, which is read when there is a new one."""
+        if not snapshots or not model.settings.swaps:
+            return None
+        newest = snapshots[0]
+        if self._looks.get(model.id, (-1, None))[0] != newest.offset:
+            whole = self._service.store.snapshot(model.id, newest.version)
+            try:
+                looks = looks_of(model.settings, whole.state) if whole else None
+            except StateError:
+                looks = None
+            self._looks[model.id] = newest.offset, looks
+        return self._looks[model.id][1]
 
     def _read_day(self) -> dict[int, list[Tally]]:
         first = now() // 60_000 - DAY

@@ -126,4 +126,4 @@ def displacement(ranks: Ranks) -> float | None:
     return whole.displacement / whole.shown if whole.shown else None
 
 
-LEARNED, CONTROL = int(Group.LEARNED), int(Group.CONTROL)
+LEARNED, CONTROL, GUARDED = int(Group.LEARNED), int(Group.CONTROL), int(Group.GUARDED)

@@ -1,0 +1,79 @@
+"""What a model's pages say about how people look: the swaps of neighbours, and whether rank alone decides.
+
+Sums only, added as pages are learned from, so that nobody who wants to see the curve has to read the log.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.intervals import anytime_half_width
+from rankloop.live.settings import ModelSettings
+from rankloop.online import Page
+from rankloop.propensities.rank_effect import RankEffect, add_page, scratch
+from rankloop.propensities.swaps import SwapCurve, Swaps, count_swaps, noted_swaps
+
+RANKS = 20
+"""Further down nobody's looks are counted: the sums grow with the square of the ranks."""
+LEAST_PAGES = 200
+"""Before so many, nothing is said about what looks depend on."""
+
+
+class KeptLooks(msgspec.Struct):
+    """The sums, as states keep them."""
+
+    swaps: bytes
+    effect: bytes
+    clicks: bytes
+
+
+class Looks:
+    """Sums over the pages that a model has learned from."""
+
+    def __init__(self, ranks: int, kept: KeptLooks | None = None) -> None:
+        self.swaps, self.effect = Swaps(ranks), RankEffect(ranks)
+        if kept is not None:
+            for name, array in self._arrays().items():
+                array[...] = np.frombuffer(getattr(kept, name)).reshape(array.shape)
+
+    @classmethod
+    def of(cls, settings: ModelSettings, kept: KeptLooks | None = None) -> "Looks | None":
+        """None where pages are not drawn by a softmax of scores: then no swap has a known probability."""
+        ranks = min(settings.page_size, RANKS)
+        counted = settings.swaps and settings.learner.policy_temperature is not None and ranks > 1
+        return cls(ranks, kept) if counted else None
+
+    def _arrays(self) -> dict[str, NDArray[np.float64]]:
+        return {"swaps": self.swaps.moments, "effect": self.effect.sums, "clicks": self.effect.clicks}
+
+    def kept(self) -> dict[str, Any]:
+        """What a state keeps."""
+        return {name: array.tobytes() for name, array in self._arrays().items()}
+
+    def note(self, page: Page, clicks: list[float], temperature: float) -> None:
+        """Let a page in, with the scores that drew it: its first ranks, as if it had no more."""
+        ranks = np.arange(len(page.documents)) if page.ranks is None else np.asarray(page.ranks)
+        shown = int(np.searchsorted(ranks, self.effect.clicks.shape[1]))
+        if shown == 0:
+            return
+        z = page.scores.astype(np.float64) / temperature
+        documents, clicked = np.ascontiguousarray(page.documents[:shown]), np.array(clicks[:shown])
+        count_swaps(self.swaps.moments, ranks[:shown], noted_swaps(z, documents), clicked)
+        if page.ranks is None:
+            # With something pinned between them, documents are not exchanged by the policy alone.
+            room = scratch(len(z), shown)
+            add_page(self.effect.sums, self.effect.clicks, z, documents, clicked, *room)
+
+    def curve(self, confidence: float = 0.95) -> SwapCurve:
+        """Examination relative to the first rank, with its band."""
+        return self.swaps.examination(confidence)
+
+    @property
+    def depend_on_more_than_rank(self) -> bool:
+        """Whether they do, beyond chance, however often one asks (at 99 %)."""
+        total, squares, pages = self.effect.sums.tolist()
+        if pages < LEAST_PAGES or squares == 0.0:
+            return False
+        return bool(abs(total) > anytime_half_width(squares**0.5, pages, 0.99))

@@ -1,0 +1,93 @@
+"""How far people look: what a model takes it to be, what its randomised swaps say, and the sentence about the two."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.looks import Looks
+from rankloop.live.settings import ModelSettings
+from rankloop.propensities.learned import LearnedExamination
+from rankloop.propensities.swaps import SwapCurve
+
+FALSE_ALARM = 0.01
+"""How likely a model that is right about examination is told otherwise, over all ranks together."""
+TOLD_APART = 2.0
+"""A band says something at a rank where its upper end is less than so many times its lower one."""
+
+
+class Sentence(NamedTuple):
+    """What is to be said; `tone` is good, open or bad."""
+
+    tone: str
+    text: str
+
+
+def believed(settings: ModelSettings, model: Any) -> NDArray[np.float64] | None:
+    """Examination as a model takes it to be, relative to the first rank: learned by now, or assumed for good."""
+    examination = getattr(model, "examination", None)
+    if hasattr(model, "log_examination"):
+        curve = np.exp(model.log_examination)
+    elif isinstance(examination, LearnedExamination):
+        curve = examination.curve
+    elif settings.learner.assumed_propensities is not None:
+        curve = settings.learner.assumed_propensities.at(settings.page_size)
+    else:
+        return None
+    return np.asarray(curve / curve[0])
+
+
+def sentence(looks: Looks | None, belief: NDArray[np.float64] | None) -> Sentence | None:
+    """Whether people look as the model takes them to; None where nobody counts."""
+    if looks is None:
+        return None
+    if looks.depend_on_more_than_rank:
+        return Sentence(
+            "bad",
+            "Looks depend on more than rank: whether people look at a result also depends on what stands above it. "
+            "No curve over ranks describes them.",
+        )
+    ranks = looks.effect.clicks.shape[1] - 1
+    band = looks.curve(1 - FALSE_ALARM / ranks)
+    known = _known(looks.curve())
+    if not known.any():
+        return Sentence("open", "Not enough clicks yet to tell how far people look.")
+    if belief is None:
+        return Sentence("good", "This method assumes nothing about how far people look.")
+    assumed = belief[: ranks + 1]
+    further, less = known & (band.low > assumed), known & (band.high < assumed)
+    if further.any() and less.any():
+        text = "People look more often than this model assumes at some ranks, and less often at others"
+        return Sentence("bad", f"{text} (more: {_listed(further)}; less: {_listed(less)}).")
+    if further.any():
+        return Sentence("bad", f"People look further down than this model assumes (rank {_listed(further)}).")
+    if less.any():
+        return Sentence("bad", f"People look less far down than this model assumes (rank {_listed(less)}).")
+    deepest = int(np.flatnonzero(known)[-1]) + 1
+    return Sentence(
+        "good", f"How far people look fits what this model assumes, as far as can be told: to rank {deepest}."
+    )
+
+
+def _known(curve: SwapCurve) -> NDArray[np.bool_]:
+    """Ranks below the first at which the band is narrow enough to say something."""
+    with np.errstate(invalid="ignore"):
+        known = curve.high < TOLD_APART * curve.low
+    known[0] = False
+    return np.asarray(known)
+
+
+def _listed(ranks: NDArray[np.bool_]) -> str:
+    """Ranks, from 1, neighbours together.
+
+    >>> _listed(np.array([False, True, True, True, False, True]))
+    '2–4, 6'
+    """
+    places = [place + 1 for place in np.flatnonzero(ranks).tolist()]
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
