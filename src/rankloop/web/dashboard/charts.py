@@ -185,7 +185,7 @@ def propensities(source: Source) -> Plot:
         series.append(measured)
     if raw := _relative_click_through(reading.ever.get(LEARNED, {}), ranks):
         series.append(Line("raw click-through", raw, line=3))
-    return Plot(ranks if series else [], "rank", "examined, relative to rank 1", series, unit="%", points=True)
+    return Plot(ranks if series else [], "rank", "looks vs. rank 1", series, unit="%", points=True)
 
 
 def _measured(looks: Looks, ranks: int) -> Line | None:

@@ -53,7 +53,8 @@ def headline(learned: Sums, control: Sums, *, control_share: float) -> Sentence:
     how_much = _change(gain(learned, control))
     sure = max(better, 1 - better)
     if sure < SURE:
-        return Sentence("open", f"No clear difference from the engine’s order yet: {how_much}, {_sure(sure)} sure.")
+        likely = f"{_sure(sure)} likely to be {'better' if better > 0.5 else 'worse'}"
+        return Sentence("open", f"No clear difference from the engine’s order yet: {how_much}, {likely}.")
     if better > 0.5:
         return Sentence("good", f"Better than the engine’s order: {how_much}, {_sure(sure)} sure.")
     return Sentence("bad", f"Worse than the engine’s order: {how_much}, {_sure(sure)} sure.")
