@@ -4,8 +4,11 @@
     fixed    (x − shift) / spread, given per feature
     query    (x − min) / (max − min) over the query's candidates, as in the paper
     running  (x − mean) / deviation over everything learned from so far and this query, until frozen
+    robust   (x − the query's median) / typical deviation within a query, at most 10 either way; settles by itself
 
-A constant feature says nothing, so it becomes 0 rather than a division by zero.
+A constant feature says nothing, so it becomes 0 rather than a division by zero. `robust` is the default: no single value,
+however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned from alike;
+and but for the bound it is a number per feature, which any search engine can take.
 """
 
 import copy
@@ -32,11 +35,20 @@ class Fixed(msgspec.Struct, frozen=True, tag="fixed", tag_field="kind", forbid_u
             raise SettingsError("scaling: spread must not be negative")
 
 
-Scaling = Literal["none", "query", "running"] | Fixed
+Scaling = Literal["none", "query", "running", "robust"] | Fixed
+
+FARTHEST = 10.0
+"""No value counts as further from its query's median than so many typical deviations."""
+TAILS = 5.0
+"""What lies further from the median than so many deviations of the middle half does not widen a query's deviation."""
+SETTLED = 1_024
+"""After so many pages the typical deviations stay as they are."""
 
 
 class Scaler:
-    """Turns raw candidates into what the ranker sees. Only `running` has a state: `count`, `mean`, `m2`, `frozen`."""
+    """Turns raw candidates into what the ranker sees. `running` has a state: `count`, `mean`, `m2`, `frozen`; and so has
+    `robust`: pages (`count`), the mean logarithm of a query's deviation (`mean`), of how many queries (`m2`), and what
+    was made of them last (`spread`)."""
 
     def __init__(self, settings: Scaling, features: int) -> None:
         if isinstance(settings, Fixed) and len(settings.shift) != features:
@@ -45,6 +57,7 @@ class Scaler:
         self.count = 0.0
         self.mean = np.zeros(features)
         self.m2 = np.zeros(features)
+        self.spread = np.zeros(features)
         self.frozen = False
 
     def apply(self, raw: NDArray[Any]) -> NDArray[np.float32]:
@@ -54,6 +67,9 @@ class Scaler:
         X = raw.astype(np.float64)
         if self.settings == "query":
             return min_max(X).astype(np.float32)
+        if self.settings == "robust":
+            spread = np.where(self.spread > 0, self.spread, deviation_within(X))
+            return np.clip(divided(X - np.median(X, axis=0), spread), -FARTHEST, FARTHEST).astype(np.float32)
         shift, spread = self.affine(X)
         return divided(X - shift, spread).astype(np.float32)
 
@@ -61,6 +77,8 @@ class Scaler:
         """(shift, spread) per feature; `running` lets the query at hand into its statistics, until it is frozen."""
         if isinstance(self.settings, Fixed):
             return np.array(self.settings.shift), np.array(self.settings.spread)
+        if self.settings == "robust":
+            return np.zeros(len(self.spread)), self.spread
         if self.settings != "running":
             raise SettingsError(f"scaling {self.settings!r} is not one shift and spread per feature")
         count, mean, m2 = self.count, self.mean, self.m2
@@ -70,8 +88,21 @@ class Scaler:
 
     def learn(self, raw: NDArray[Any]) -> None:
         """Let a closed impression's candidates into the running statistics."""
+        if self.settings == "robust" and not self.frozen and self.count < SETTLED:
+            self._learn_deviation(raw.astype(np.float64))
         if self.settings == "running" and not self.frozen:
             self.count, self.mean, self.m2 = _merged(self.count, self.mean, self.m2, raw.astype(np.float64))
+
+    def _learn_deviation(self, X: NDArray[np.float64]) -> None:
+        """One more query; what is in use changes whenever the number of pages has doubled."""
+        self.count += 1
+        spread = deviation_within(X)
+        varies = spread > 0
+        self.m2 = self.m2 + varies
+        logarithm = np.log(np.where(varies, spread, 1.0))
+        self.mean = self.mean + np.where(varies, (logarithm - self.mean) / np.maximum(self.m2, 1.0), 0.0)
+        if self.count.is_integer() and int(self.count).bit_count() == 1:
+            self.spread = np.where(self.m2 > 0, np.exp(self.mean), 0.0)
 
     def copy(self) -> "Scaler":
         """The same, unaffected by what the original learns: it never changes an array in place."""
@@ -79,12 +110,30 @@ class Scaler:
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""
-        return {"count": self.count, "mean": self.mean.tobytes(), "m2": self.m2.tobytes(), "frozen": self.frozen}
+        state = {"count": self.count, "mean": self.mean.tobytes(), "m2": self.m2.tobytes(), "frozen": self.frozen}
+        return state | ({"spread": self.spread.tobytes()} if self.settings == "robust" else {})
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a snapshot."""
         self.count, self.frozen = float(state["count"]), bool(state["frozen"])
         self.mean, self.m2 = (np.frombuffer(state[name]).reshape(self.mean.shape) for name in ("mean", "m2"))
+        if self.settings == "robust":
+            self.spread = np.frombuffer(state["spread"]).reshape(self.spread.shape)
+
+
+def deviation_within(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A query's standard deviation of each feature, with far outliers brought in to the tails of the middle half.
+
+    Where half of the candidates have the same value (most are in stock), there is no middle half to go by, and it is the
+    plain deviation.
+
+    >>> deviation_within(np.array([[1.0], [2.0], [3.0], [4.0], [1e18]])).round(1)
+    array([3.3])
+    """
+    low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+    reach = np.where(high > low, TAILS * (high - low) / 1.349, np.inf)
+    spread: NDArray[np.float64] = np.clip(X, median - reach, median + reach).std(axis=0)
+    return spread
 
 
 def _merged(
