@@ -68,7 +68,7 @@ class Posterior(Learner, frozen=True):
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.1
     examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
-    start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 10.0
+    start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
     half_life: Annotated[float, number(at_least=0)] = 0.0
     intervals: bool = False
 

@@ -16,7 +16,7 @@ from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Group, Impression
 from rankloop.live.fold import View
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import IncomingOrder, ModelSettings
 from rankloop.loop import rank_page
 
 CONTROL_DRAW = 1 << 20
@@ -63,6 +63,9 @@ class Ranking:
     def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> DrawnPage:
         """The page for a request."""
         group = self._group(view, request.client, number)
+        beyond = range(0)
+        if group == Group.LEARNED and view.mode != "frozen":
+            request, beyond = self._within_reach(view, request)
         X = view.scaler.apply(request.features)
         drawn = self._draw(view, X, request, number, group)
         if not np.isfinite(drawn.scores).all():
@@ -88,7 +91,24 @@ class Ranking:
             greedy=group == Group.LEARNED and view.mode == "frozen",
         )
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
-        return DrawnPage(impression, _rest(order, drawn.page))
+        return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])
+
+    def _within_reach(self, view: View, request: Request) -> tuple[Request, range]:
+        """The engine's first results, as many as a model that has learned so much may choose from; and the others.
+
+        What is out of reach is not on the log: for this page it was no candidate.
+        """
+        start, count = self.settings.start, len(request.candidates)
+        if not isinstance(start, IncomingOrder):
+            return request, range(0)
+        reach = start.reach(self.settings.page_size, view.version)
+        if reach >= count:
+            return request, range(0)
+        kept = max(int(reach), request.size, *(place + 1 for place in request.pinned))
+        if kept >= count:
+            return request, range(0)
+        near = request._replace(candidates=request.candidates[:kept], features=request.features[:kept])
+        return near, range(kept, count)
 
     def _group(self, view: View, client: bytes, number: int) -> Group:
         """Who gets the incoming order: the control group and, while the model is guarded, most of the others."""

@@ -1,5 +1,6 @@
 """What a live model is, as one value: given when it is created, kept in the log, never changed after."""
 
+import math
 import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 import msgspec
 
 from rankloop.errors import SettingsError
-from rankloop.learners import LEARNERS, ROLTR, Learner, require_compiled
+from rankloop.learners import LEARNERS, Learner, Posterior, require_compiled
 from rankloop.live.events import PRECISIONS
 from rankloop.live.scaling import Fixed, Scaler, Scaling
 from rankloop.plugins import load_installed
@@ -45,20 +46,36 @@ class Weights(msgspec.Struct, frozen=True, tag="weights", tag_field="from", forb
 
 
 class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from", forbid_unknown_fields=True):
-    """Begin with the order in which candidates arrive: the engine's score is a feature, and its weight is solved
-    so that the engine's first result stays first with probability `keeps_first`.
+    """Begin with the order in which candidates arrive: the engine's score is a feature.
 
+    What that means is the learner's: to `Posterior` the engine's word is a belief that clicks may correct. A policy
+    with a temperature is given a weight so that the engine's first result stays first with probability `keeps_first`;
     `sample` holds the engine's scores for some typical queries, one list per query; without it, `candidates` evenly
     spaced scores stand for a query.
+
+    Attributes:
+        caution: the first pages are made of the engine's first results, ten more than a page shows, and reach further
+            down as the model learns: after n pages n/10 + (n/50)² further, divided by this. 0: everything at once.
     """
 
     feature: str | int
     keeps_first: Annotated[float, number(above=0, at_most=0.999999)] = 0.9
     sample: tuple[tuple[float, ...], ...] = ()
     candidates: Annotated[int, whole_number(at_least=2)] = 100
+    caution: Annotated[float, number(at_least=0)] = 1.0
 
     def __post_init__(self) -> None:
         check_settings(self, "start")
+
+    def reach(self, page_size: int, learned: int) -> float:
+        """How many of the engine's results can be on a page after so many learned ones.
+
+        >>> IncomingOrder("bm25").reach(page_size=10, learned=100)
+        34.0
+        """
+        if self.caution == 0:
+            return math.inf
+        return page_size + 10 + (learned / 10 + (learned / 50) ** 2) / self.caution
 
 
 Start = Zeros | Weights | IncomingOrder
@@ -99,7 +116,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Attributes:
         name: letters, digits, dots, dashes and underscores; part of its address.
         features: names, or how many.
-        learner: settings of a method, such as `{"learner": "ROLTR", "learning_rate": 0.01}`.
+        learner: settings of a method, such as `{"learner": "ROLTR", "learning_rate": 0.01}`; `Posterior` needs none.
         page_size: how many documents a page shows at most.
         seed: every page is a function of it, the weights and the impression's number; drawn once if not given.
         start: where the weights begin.
@@ -117,11 +134,11 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     name: str
     features: tuple[str, ...] | int
-    learner: LiveLearner = ROLTR()
+    learner: LiveLearner = Posterior()
     page_size: Annotated[int, whole_number(at_least=1, at_most=MAX_PAGE)] = 10
     seed: int | None = None
     start: Start = Zeros()
-    scaling: Scaling = "query"
+    scaling: Scaling = "robust"
     precision: Annotated[str, choice(PRECISIONS)] = "float32"
     missing: Annotated[float | None, number(optional=True)] = None
     window: Annotated[float, number(above=0, at_most=30 * 86400)] = 1800.0
