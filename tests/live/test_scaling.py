@@ -193,3 +193,67 @@ def test_a_copy_keeps_what_it_had_when_the_original_goes_on():
     scaler.frozen = True
     assert [part.tolist() for part in copy.affine()] == [[1.0], [1.0]]
     assert not copy.frozen
+
+
+# Robust
+
+
+def literal_deviation(column) -> float:
+    """The standard deviation of values brought in to 5 deviations of the middle half around the median."""
+    values = sorted(float(v) for v in column)
+    low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
+    reach = 5 * (high - low) / 1.349 if high > low else np.inf
+    near = [min(max(v, median - reach), median + reach) for v in values]
+    mean = sum(near) / len(near)
+    return (sum((v - mean) ** 2 for v in near) / len(near)) ** 0.5
+
+
+@settings(max_examples=50)
+@given(st.lists(QUERIES, min_size=1, max_size=9))
+def test_robust_scaling_is_the_geometric_mean_of_deviations_at_the_last_doubling(queries):
+    scaler = Scaler("robust", FEATURES)
+    for X in queries:
+        scaler.learn(X)
+    doubled = 1 << (len(queries).bit_length() - 1)
+    for j in range(FEATURES):
+        deviations = [literal_deviation(X[:, j]) for X in queries[:doubled]]
+        logs = [np.log(d) for d in deviations if d > 0]
+        assert scaler.spread[j] == pytest.approx(np.exp(np.mean(logs)) if logs else 0.0, rel=1e-6)
+    assert scaler.affine()[1].tolist() == scaler.spread.tolist()
+
+
+def test_one_wild_value_moves_no_other_and_counts_for_ten():
+    rng = np.random.default_rng(4)
+    scaler, wild = Scaler("robust", 1), Scaler("robust", 1)
+    for page in range(64):
+        X = rng.normal(size=(30, 1)).astype(np.float32)
+        scaler.learn(X)
+        if page % 8 == 0:
+            X[3] = 1e18
+        wild.learn(X)
+    assert wild.spread == pytest.approx(scaler.spread, rel=0.1)
+    X[3] = 1e18
+    assert wild.apply(X)[3] == 10.0
+    assert np.delete(wild.apply(X), 3, 0) == pytest.approx(np.delete(scaler.apply(X), 3, 0), abs=0.3)
+
+
+def test_robust_scaling_settles_for_good_and_survives_a_restart():
+    rng = np.random.default_rng(5)
+    scaler = Scaler("robust", 2)
+    for _ in range(1_024):
+        scaler.learn(rng.normal(size=(4, 2)))
+    settled = scaler.spread.copy()
+    for _ in range(2_048):
+        scaler.learn(100 * rng.normal(size=(4, 2)))
+    assert (scaler.spread == settled).all()
+    again = Scaler("robust", 2)
+    again.restore(scaler.state())
+    X = rng.normal(size=(5, 2))
+    assert again.apply(X).tobytes() == scaler.apply(X).tobytes()
+
+
+def test_before_the_first_page_a_query_is_its_own_measure():
+    X = np.array([[1.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
+    scaled = Scaler("robust", 2).apply(X)
+    assert scaled[:, 0] == pytest.approx((X[:, 0] - 2.0) / X[:, 0].std(), rel=1e-6)
+    assert scaled[:, 1].tolist() == [0.0, 0.0, 0.0]

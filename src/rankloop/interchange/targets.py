@@ -34,8 +34,8 @@ def require_one_scaling(model: Model, target: str) -> None:
     if model.per_query:
         raise SettingsError(
             f"{target}: {model.name!r} scales features per query, by the minimum and maximum over its candidates, and "
-            f"{target} scores each document alone, so it would rank differently; export a model whose scaling is "
-            f"frozen: start a model with scaling 'running', freeze it, and replay the log into it"
+            f"{target} scores each document alone, so it would rank differently; export a model with the "
+            f"default scaling, 'robust'"
         )
 
 

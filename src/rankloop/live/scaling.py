@@ -6,9 +6,9 @@
     running  (x − mean) / deviation over everything learned from so far and this query, until frozen
     robust   (x − the query's median) / typical deviation within a query, at most 10 either way; settles by itself
 
-A constant feature says nothing, so it becomes 0 rather than a division by zero. `robust` is the default: no single value,
-however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned from alike;
-and but for the bound it is a number per feature, which any search engine can take.
+A constant feature says nothing, so it becomes 0 rather than a division by zero. `robust` is the default: no single
+value, however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned from
+alike; and but for the bound it is a number per feature, which any search engine can take.
 """
 
 import copy
@@ -46,7 +46,7 @@ SETTLED = 1_024
 
 
 class Scaler:
-    """Turns raw candidates into what the ranker sees. `running` has a state: `count`, `mean`, `m2`, `frozen`; and so has
+    """Turns raw candidates into what the ranker sees. `running` has a state: `count`, `mean`, `m2`, `frozen`. So has
     `robust`: pages (`count`), the mean logarithm of a query's deviation (`mean`), of how many queries (`m2`), and what
     was made of them last (`spread`)."""
 
@@ -124,8 +124,8 @@ class Scaler:
 def deviation_within(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """A query's standard deviation of each feature, with far outliers brought in to the tails of the middle half.
 
-    Where half of the candidates have the same value (most are in stock), there is no middle half to go by, and it is the
-    plain deviation.
+    Where half of the candidates have the same value (most are in stock), there is no middle half to go by, and it is
+    the plain deviation.
 
     >>> deviation_within(np.array([[1.0], [2.0], [3.0], [4.0], [1e18]])).round(1)
     array([3.3])

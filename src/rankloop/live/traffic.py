@@ -284,10 +284,10 @@ def _as_scored(described: dict[str, Any], split: Split) -> Split:
     scaling: Scaling = msgspec.convert(described["settings"]["scaling"], Scaling)
     if scaling == "none":
         return split
-    if scaling == "running":
+    if scaling in ("running", "robust"):
         raise SettingsError(
-            f"traffic: model {described['name']!r} scales features by running statistics, which the test split cannot "
-            f"be measured with; play without the offline curve (evaluate_every 0)"
+            f"traffic: model {described['name']!r} scales features by what it has seen of them, with which the test "
+            f"split cannot be measured; play without the offline curve (evaluate_every 0)"
         )
     scaler = Scaler(scaling, split.features.shape[1])
     blocks: list[NDArray[np.float32]] = [

@@ -45,6 +45,8 @@ def exported_model(settings: ModelSettings, view: View) -> LinearModel | NeuralM
             f"{settings.name!r} scales features by running statistics, which still move with every impression; "
             f"freeze them first: POST /v1/models/{settings.name}/freeze-scaling"
         )
+    elif scaler.settings == "robust" and not scaler.spread.any():
+        raise SettingsError(f"{settings.name!r} has learned from no page yet: there is nothing to export")
     elif scaler.settings != "none":
         shift, spread = scaler.affine()
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
