@@ -78,8 +78,8 @@ ten never closed. The model is the one that the README creates. *The way* leads 
 a supervised linear ranker which was told every grade (1), on searches that nobody made. Written by `make bench-shop`.
 """
 FOOT = """
-*Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *ROLTR*: the same
-request with the default of earlier versions.
+*Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *ROLTR*: the
+same request with the default of earlier versions.
 """
 
 

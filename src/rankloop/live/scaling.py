@@ -7,8 +7,8 @@
     robust   (x − the query's median) / typical deviation within a query, at most 10 either way; settles by itself
 
 A constant feature says nothing, so it becomes 0 rather than a division by zero. `robust` is the default: no single
-value, however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned from
-alike; and but for the bound it is a number per feature, which any search engine can take.
+value, however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned
+from alike; and but for the bound it is a number per feature, which any search engine can take.
 """
 
 import copy
