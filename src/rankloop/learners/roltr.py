@@ -18,7 +18,7 @@ from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Rank
 from rankloop.policies import plackett_luce
 from rankloop.propensities import Learned, Propensities
 from rankloop.propensities.curves import BELIEF
-from rankloop.propensities.learned import (
+from rankloop.propensities.learning import (
     AssumedExamination,
     LearnedExamination,
     assumed_or_learned,

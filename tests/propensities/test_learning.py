@@ -9,7 +9,7 @@ import pytest
 import rankloop as rl
 from rankloop.errors import SettingsError
 from rankloop.learners import from_settings, to_settings
-from rankloop.propensities.learned import LEAST, Learned, shrunk_curve
+from rankloop.propensities.learning import LEAST, Learned, shrunk_curve
 from rankloop.propensities.swaps import empty_moments
 from rankloop.rewards import REWARDS, reward_table
 
