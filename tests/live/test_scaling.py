@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rankloop.errors import SettingsError
+from rankloop.learners import ROLTR
 from rankloop.live.events import Kind
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import ModelSettings, Weights
@@ -145,7 +146,9 @@ def test_going_on_from_a_snapshot_gives_the_same_bits(queries, cut):
 
 def test_a_model_scales_with_what_it_has_learned_from_in_the_order_of_closing():
     """Paused, control and void pages leave no trace; late ones count when they are closed."""
-    settings = ModelSettings(name="m", features=1, seed=1, scaling="running", start=Weights((1.0,)), guards=FOR_ALL)
+    settings = ModelSettings(
+        name="m", features=1, seed=1, learner=ROLTR(), scaling="running", start=Weights((1.0,)), guards=FOR_ALL
+    )
     diary = Diary(settings)
     rng = np.random.default_rng(2)
     queries = [rng.normal(size=(4, 1)).astype(np.float32) * 10**k for k in range(4)]

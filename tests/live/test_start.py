@@ -10,20 +10,21 @@ from hypothesis import strategies as st
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.live import start
+from rankloop.live.ranking import Ranking
 from rankloop.live.scaling import Fixed
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import starting_point
 
 from ..proofs import literal
-from .diary import FOR_ALL, Diary, page_of
+from .diary import FOR_ALL, Diary, page_of, request
 
 SAMPLE = ((9.0, 7.0, 4.0, 1.0), (3.0, 2.0, 1.0), (5.0, 4.5, 4.0, 2.0, 0.0))
 
 
 def model(beginning, **more) -> ModelSettings:
-    return ModelSettings(
-        name="m", **({"features": ["engine", "price"], "seed": 1, "start": beginning, "guards": FOR_ALL} | more)
-    )
+    """A model of a policy with a temperature, unless another method is asked for."""
+    first = {"features": ["engine", "price"], "seed": 1, "start": beginning, "learner": ROLTR(), "scaling": "query"}
+    return ModelSettings(name="m", **(first | {"guards": FOR_ALL} | more))
 
 
 def scaled(scores, scaling) -> list[float]:
@@ -190,3 +191,44 @@ def test_equal_best_scores_count_together():
     weight = report.weights[0]
     best = 2 * math.exp(weight)
     assert best / (best + 1) == pytest.approx(0.9, abs=1e-9)
+
+
+# The default: a posterior, and the engine's first results
+
+
+def test_the_default_begins_in_the_engine_s_order_and_draws_from_its_first_results():
+    settings = ModelSettings(
+        name="m", features=["engine", "price"], page_size=3, seed=1, guards=FOR_ALL, start=IncomingOrder("engine")
+    )
+    diary = Diary(settings)
+    X = np.column_stack([np.arange(40, 0, -1.0), np.random.default_rng(1).normal(size=40)])
+    assert (
+        np.argsort(-diary.fold.view().scores(diary.fold.view().scaler.apply(X)), kind="stable") == np.arange(40)
+    ).all()
+    shown = page_of(diary.show(X))
+    assert len(shown.candidates) == 13, "three on the page, and ten more"
+    assert starting_point(settings).weights == [1.0, 0.0]
+
+
+def test_pages_reach_further_down_as_the_model_learns():
+    start = IncomingOrder("engine")
+    assert [start.reach(10, learned) for learned in (0, 50, 100, 1000)] == [20.0, 26.0, 34.0, 520.0]
+    assert IncomingOrder("engine", caution=2.0).reach(10, 100) == 27.0
+    assert IncomingOrder("engine", caution=0.0).reach(10, 0) == math.inf
+    diary = Diary(ModelSettings(name="m", features=2, page_size=3, seed=1, guards=FOR_ALL, start=IncomingOrder(0)))
+    X = np.random.default_rng(2).normal(size=(60, 2))
+    for _ in range(60):
+        shown = diary.show(X)
+        diary.close(shown, [1.0, 0.0, 0.0])
+    assert len(page_of(diary.show(X)).candidates) == int(13 + 6 + 1.44)
+
+
+def test_what_is_pinned_or_asked_for_is_always_within_reach():
+    settings = ModelSettings(name="m", features=2, page_size=3, seed=1, guards=FOR_ALL, start=IncomingOrder(0))
+    X = np.random.default_rng(3).normal(size=(60, 2))
+    shown = page_of(Diary(settings).show(X, pinned={50: 1}))
+    assert len(shown.candidates) == 51
+    assert shown.page[1] == 50
+    rest = Ranking(settings).rank(Diary(settings).fold.view(), request(X, settings), 0, rest=True)
+    assert sorted([*rest.impression.page, *rest.rest]) == list(range(60))
+    assert rest.rest[-47:] == list(range(13, 60))

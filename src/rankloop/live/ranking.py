@@ -99,7 +99,7 @@ class Ranking:
         What is out of reach is not on the log: for this page it was no candidate.
         """
         start, count = self.settings.start, len(request.candidates)
-        if not isinstance(start, IncomingOrder):
+        if not isinstance(start, IncomingOrder) or not self.settings.learner.draws_weights:
             return request, range(0)
         reach = start.reach(self.settings.page_size, view.version)
         if reach >= count:

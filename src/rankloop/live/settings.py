@@ -54,8 +54,9 @@ class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from
     spaced scores stand for a query.
 
     Attributes:
-        caution: the first pages are made of the engine's first results, ten more than a page shows, and reach further
-            down as the model learns: after n pages n/10 + (n/50)² further, divided by this. 0: everything at once.
+        caution: `Posterior`'s first pages are made of the engine's first results, ten more than a page shows, and
+            reach further down as the model learns: after n pages n/10 + (n/50)² further, divided by this. 0:
+            everything at once.
     """
 
     feature: str | int
