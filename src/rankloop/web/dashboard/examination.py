@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
-from rankloop.propensities.learned import LearnedExamination
+from rankloop.propensities.learning import LearnedExamination
 from rankloop.propensities.swaps import SwapCurve
 
 FALSE_ALARM = 0.01
