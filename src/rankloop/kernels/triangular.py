@@ -213,42 +213,46 @@ def invert(U, first, V):
 
 
 @kernel
+def _add_rows_above(U, i, count, sign, out):
+    """out_m ← out_m ± Σ_{j < count} U_ji U_jm for m ≥ i, four rows at a time: each is read once for four products."""
+    columns = U.shape[1]
+    whole = count - count % 4
+    for j in range(0, whole, 4):
+        a, b = sign * U[j, i], sign * U[j + 1, i]
+        c, d = sign * U[j + 2, i], sign * U[j + 3, i]
+        for m in range(i, columns):
+            out[m] += (a * U[j, m] + b * U[j + 1, m]) + (c * U[j + 2, m] + d * U[j + 3, m])
+    for j in range(whole, count):
+        a = sign * U[j, i]
+        for m in range(i, columns):
+            out[m] += a * U[j, m]
+
+
+@kernel
 def square(U, M):
     """The upper triangle of M = UᵀU; what lies left of the diagonal is left as it is."""
-    size, columns = U.shape
-    for i in range(size):
-        for m in range(i, columns):
+    for i in range(U.shape[0]):
+        for m in range(i, U.shape[1]):
             M[i, m] = 0.0
-    for j in range(size):
-        for i in range(j, size):
-            factor = U[j, i]
-            if factor != 0.0:
-                for m in range(i, columns):
-                    M[i, m] += factor * U[j, m]
+        _add_rows_above(U, i, i + 1, 1.0, M[i])
 
 
 @kernel
 def factorise(M, U):
-    """U with UᵀU = M (Cholesky), from M's upper triangle, which is used up.
+    """U with UᵀU = M (Cholesky, row by row), from M's upper triangle, which is used up.
 
     Where rounding has left a pivot no larger than its error, the pivot is raised to that error: the matrix stays
     positive definite, and the direction as good as unknown.
     """
-    size, columns = U.shape
-    for j in range(size):
-        U[j, j] = M[j, j]
-    for j in range(size):
-        pivot = math.sqrt(max(M[j, j], _ROUNDING * U[j, j]))
-        for m in range(j):
-            U[j, m] = 0.0
-        U[j, j] = pivot
-        for m in range(j + 1, columns):
-            U[j, m] = M[j, m] / pivot
-        for i in range(j + 1, size):
-            factor = U[j, i]
-            if factor != 0.0:
-                for m in range(i, columns):
-                    M[i, m] -= factor * U[j, m]
+    for i in range(U.shape[0]):
+        least = _ROUNDING * M[i, i]
+        _add_rows_above(U, i, i, -1.0, M[i])
+        pivot = math.sqrt(max(M[i, i], least))
+        for m in range(i):
+            U[i, m] = 0.0
+        U[i, i] = pivot
+        for m in range(i + 1, U.shape[1]):
+            U[i, m] = M[i, m] / pivot
 
 
 @kernel
