@@ -11,10 +11,9 @@ from rankloop.errors import SettingsError
 from rankloop.kernels.triangular import covariance
 from rankloop.learners import Posterior
 from rankloop.learners.prior import GIVEN, is_due
-from rankloop.loop import Pending, Record, run_impressions
-from rankloop.metrics import discounts
 from rankloop.offpolicy.positions import position_probabilities
 from rankloop.online import OnlineRanker, Page
+from rankloop.simulation import simulate
 from rankloop.users import noisy
 
 from ..proofs import literal, small
@@ -220,22 +219,20 @@ def test_a_constant_added_to_all_candidates_of_a_query_does_not_matter():
 
 
 @pytest.mark.slow
-def test_after_very_many_pages_the_information_is_symmetric_positive_definite_and_no_worse_conditioned():
+def test_after_very_many_pages_the_information_is_positive_definite_and_no_worse_conditioned(monkeypatch):
     """A million, that is, with RANKLOOP_PAGES=1000000 in the environment."""
-    learner, data = Posterior(), small.collection()
-    model, work = learner.model(data.features, PAGE, 1), learner.work(data.features, PAGE, data.train.longest)
-    user = noisy().graded(5).compiled(PAGE, data.train)
-    eigenvalues = []
-    for first, last in ((0, PAGES // 10), (PAGES // 10, PAGES)):
-        record = Record(np.zeros(last - first), np.zeros(last - first, np.int64), np.zeros(0))
-        run_impressions(
-            model, work, user, data.train.arrays, Pending.of(0, PAGE, 0, 0), np.uint64(1), first, last,
-            False, False, discounts(10), record,
-        )  # fmt: skip
-        eigenvalues.append(np.linalg.eigvalsh(np.linalg.inv(covariance(model.factor))))
-    early, late = eigenvalues
-    assert (np.diag(model.factor) > 0).all()
-    assert np.isfinite(model.ranker.weights).all()
+    made, models = Posterior.model, []
+
+    def noted(self, *arguments):
+        models.append(made(self, *arguments))
+        return models[-1]
+
+    monkeypatch.setattr(Posterior, "model", noted)
+    for pages in (PAGES // 10, PAGES):
+        simulate(Posterior(), noisy(), small.collection(), pages, seed=1, evaluate_every=0, page_size=PAGE)
+    early, late = (np.linalg.eigvalsh(np.linalg.inv(covariance(model.factor))) for model in models)
+    assert (np.diag(models[1].factor) > 0).all()
+    assert np.isfinite(models[1].ranker.weights).all()
     assert late.min() > early.min() > 0
     assert late.max() / late.min() < 10 * early.max() / early.min()
 
