@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 from rankloop.learners import ROLTR
+from rankloop.live import models
 from rankloop.live.events import Group, Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.guard import LEAST, TRIAL, Guard, KeptGuard, Sums, is_worse
+from rankloop.live.http.metrics import Metrics
 from rankloop.live.ranking import Ranking
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
+from rankloop.logs.verifying import verify
 
 from .diary import Diary, page_of, request
+from .in_process import click, rank, running, told
 
 X = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
 HALF = Guards(control=0.5, influence_window=0)
@@ -224,6 +228,35 @@ def test_a_model_from_before_there_were_guards_has_none_and_its_states_are_as_th
     state = Fold(settings).state()
     assert "guard" not in msgspec.msgpack.decode(state)
     assert not Fold.restored(settings, state, 3).guarded
+
+
+def test_the_service_says_so(tmp_path, caplog):
+    async def visits(service) -> None:
+        while not models.describe(service, service.registry.get("m")).guarded:
+            page = await rank(service, X)
+            await click(service, page.impression, page.ranking[:1] if page.group == "control" else [])
+            await service.close(page.impression, wait=True)
+            assert service.counts["impressions", page.group] < 500
+
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            before = Metrics(service).exposition().decode()
+            await visits(service)
+            groups = {(await rank(service, X)).group for _ in range(30)}
+            return before, Metrics(service).exposition().decode(), groups
+
+    before, after, groups = told(story())
+    assert 'rankloop_model_guarded{model="m"} 0.0' in before
+    assert 'rankloop_model_guarded{model="m"} 1.0' in after
+    assert {"control", "guarded"} <= groups
+    assert "most people see the incoming order now" in caplog.text
+
+    async def again():
+        async with running(tmp_path / "log.db") as service:
+            return models.describe(service, service.registry.get("m")).guarded
+
+    assert told(again())  # also after a restart
+    assert verify(tmp_path / "log.db").problems == []
 
 
 def test_a_new_model_has_control_traffic_and_a_guard():
