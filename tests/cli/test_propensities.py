@@ -1,0 +1,75 @@
+"""`rankloop propensities` on a service's log and on a click log, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.live.diary import FOR_ALL, Diary, page_of
+
+from rankloop.cli import main
+from rankloop.live.settings import ModelSettings
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as left:
+        main(["propensities", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return left.value.code, printed.out, printed.err
+
+
+@pytest.fixture
+def click_log(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = ["query,document,rank,click"]
+    for query in range(100):
+        for _ in range(20):
+            for rank, document in enumerate(rng.permutation(3), start=1):
+                lines.append(f"{query},{document},{rank},{int(rng.random() < 0.8 / rank)}")
+    path = tmp_path / "clicks.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_a_click_log_gives_three_curves(capsys, click_log):
+    code, printed, _ = run(capsys, click_log, "--json")
+    [found] = json.loads(printed)
+    assert code == 0
+    assert found["curves"]["all pairs"] == pytest.approx([1.0, 1 / 2, 1 / 3], rel=0.15)
+    assert found["curves"]["chain"] == pytest.approx([1.0, 1 / 2, 1 / 3], rel=0.15)
+    assert found["note"].startswith("2,000 pages")
+    code, printed, _ = run(capsys, click_log)
+    assert "all pairs" in printed
+    assert "raw clicks" in printed
+
+
+def test_a_service_s_log_gives_the_curve_of_its_swaps(capsys, tmp_path):
+    import msgspec
+
+    from rankloop.live.events import now
+    from rankloop.live.stores import open_store
+    from rankloop.live.stores.rows import Snapshot
+
+    settings = ModelSettings(name="shop", features=2, page_size=3, seed=1, guards=FOR_ALL)
+    diary, rng = Diary(settings), np.random.default_rng(1)
+    for _ in range(100):
+        shown = diary.show(rng.normal(size=(6, 2)))
+        diary.close(shown, [float(rng.random() < 0.6 / (k + 1)) for k in range(len(page_of(shown).page))])
+    store = open_store(tmp_path / "shop.db")
+    with store.transaction() as transaction:
+        model = transaction.create_model("shop", msgspec.json.encode(settings), now())
+        transaction.save_snapshot(Snapshot(model, 100, 1, now(), diary.fold.state()), expects=-1)
+    store.close()
+    code, printed, _ = run(capsys, tmp_path / "shop.db", "--model", "shop", "--json")
+    [found] = json.loads(printed)
+    assert code == 0
+    assert found["curves"]["from"][2] < found["curves"]["swaps"][2] < found["curves"]["to"][2]
+    assert "100 pages" in found["note"]
+
+
+def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):
+    code, _, said = run(capsys, tmp_path / "nowhere")
+    assert code == 2
+    assert "there is no file" in said
+    code, _, said = run(capsys, click_log, "--model", "shop")
+    assert code == 2
+    assert "no models" in said
