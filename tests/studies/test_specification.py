@@ -12,10 +12,11 @@ from .small_studies import SMALL
 
 def test_every_study_that_is_shipped_is_valid_and_has_the_papers_size():
     runs = {name: len(cells(load_study(name))) for name in names()}
-    assert set(runs) == {"quick", "rq1", "rq2", "rq3", "rq4", "rq5", "paper", "users", "neural"}
+    assert set(runs) == {"quick", "rq1", "rq2", "rq3", "rq4", "rq5", "paper", "users", "neural", "examination"}
     assert runs["neural"] == 6 * 2 * 3 * 5
     assert runs["rq2"] == 6 * 2 * 15
     assert runs["rq5"] == 5 * 2 * 15
+    assert runs["examination"] == 6 * 2 * 15
     assert runs["rq3"] == runs["rq4"] == 6 * 2 * 3 * 15
     assert runs["paper"] == sum(runs[f"rq{number}"] for number in range(1, 6))
 

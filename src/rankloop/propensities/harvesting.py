@@ -81,7 +81,7 @@ def all_pairs(found: Harvest) -> Array:
 
     size = len(found.clicked)
     upper = np.triu_indices(size, 1)
-    linked = found.seen.any(axis=1)
+    linked = found.seen.sum(axis=1) > 0
     if not linked[0]:
         return np.full(size, np.nan)
 
