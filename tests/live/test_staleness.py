@@ -1,0 +1,111 @@
+"""Late, erased, replayed: a model never becomes silently worse because its pages were drawn by another policy.
+
+A small world of linear tastes. A model learns from 1,500 visits, on time. Then its log is folded again: with people
+erased, with pages that come much later, in any order, with another learning rate.
+"""
+
+import msgspec
+import numpy as np
+import pytest
+
+from rankloop.learners import PDGD, ROLTR, Posterior
+from rankloop.live.events import Event
+from rankloop.live.fold import Fold
+from rankloop.live.settings import ModelSettings
+
+from .diary import FOR_ALL, Diary, page_of
+
+FEATURES, CANDIDATES, PAGE, VISITS = 5, 12, 5, 1500
+TASTE = np.array([2.0, -1.0, 1.0, 0.5, 0.0])
+LOST = 0.03
+"""How much worse than the live model a refolded one may be; collapsed ones lose .5 and more."""
+
+Closed = list[tuple[Event, Event]]
+
+
+def settings(learner, **more) -> ModelSettings:
+    return ModelSettings(
+        name="m", features=FEATURES, page_size=PAGE, seed=3, guards=FOR_ALL, scaling="none", learner=learner, **more
+    )
+
+
+def lived(learner, visits: int = VISITS) -> tuple[Fold, Closed]:
+    """A model after so many visits, and what was closed, in order."""
+    diary, rng = Diary(settings(learner)), np.random.default_rng(5)
+    closed = []
+    for _ in range(visits):
+        X = rng.normal(size=(CANDIDATES, FEATURES)).astype(np.float32)
+        shown = diary.show(X)
+        examined = rng.random(PAGE) < 1.0 / np.sqrt(np.arange(1, PAGE + 1))
+        attracted = rng.random(PAGE) < 1.0 / (1.0 + np.exp(2.0 - X[page_of(shown).page] @ TASTE))
+        diary.close(shown, (examined & attracted).astype(float).tolist())
+        closed.append((diary.events[-1], shown))
+    return diary.fold, closed
+
+
+def quality(fold: Fold) -> float:
+    """How good the first document is, on queries nobody has seen: 1 for the best there is, 0 for one at random."""
+    X = np.random.default_rng(6).normal(size=(200, CANDIDATES, FEATURES)).astype(np.float32)
+    view, worth = fold.view(), X @ TASTE
+    first = [int(np.argmax(view.scores(query))) for query in X]
+    found = worth[np.arange(len(X)), first]
+    return float(((found - worth.mean(1)) / (worth.max(1) - worth.mean(1))).mean())
+
+
+def refolded(chosen: ModelSettings, closed: Closed) -> Fold:
+    fold = Fold(chosen)
+    for closing, shown in closed:
+        fold.apply(closing, shown)
+    return fold
+
+
+def without(closed: Closed, share: float) -> Closed:
+    """As if so many pages' people had been erased."""
+    stays = np.random.default_rng(7).random(len(closed)) >= share
+    return [pair for pair, there in zip(closed, stays, strict=True) if there]
+
+
+def late(closed: Closed, share: float, by: int) -> Closed:
+    """So many pages closed so many pages later."""
+    places = np.arange(len(closed)) + by * (np.random.default_rng(8).random(len(closed)) < share)
+    return [closed[place] for place in np.argsort(places, kind="stable")]
+
+
+def shuffled(closed: Closed) -> Closed:
+    return [closed[place] for place in np.random.default_rng(9).permutation(len(closed))]
+
+
+CHANGES = {
+    "one page in 200 erased": lambda closed: without(closed, 0.005),
+    "5 % erased": lambda closed: without(closed, 0.05),
+    "10 % late": lambda closed: late(closed, 0.1, VISITS // 3),
+    "shuffled": shuffled,
+}
+LEARNERS = {
+    "ROLTR": ROLTR(reward="ips-", learning_rate=0.1),
+    "PDGD": PDGD(),
+    "Posterior": Posterior(),
+}
+
+
+@pytest.fixture(scope="module")
+def lives():
+    return {name: lived(learner) for name, learner in LEARNERS.items()}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_log_folded_again_with_people_missing_or_pages_late_is_as_good(lives, name, change):
+    live, closed = lives[name]
+    anew = refolded(live.settings, CHANGES[change](closed))
+    assert quality(live) > 0.85
+    assert quality(anew) > quality(live) - LOST
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.5, 2.0, 10.0])
+@pytest.mark.parametrize("name", ["ROLTR", "PDGD"])
+def test_a_replay_with_another_learning_rate_is_as_good(lives, name, factor):
+    live, closed = lives[name]
+    learner = msgspec.structs.replace(LEARNERS[name], learning_rate=factor * LEARNERS[name].learning_rate)
+    anew = refolded(msgspec.structs.replace(live.settings, learner=learner), closed)
+    assert quality(anew) > quality(live) - LOST
