@@ -175,7 +175,8 @@ def gradient(scores, page, clicks, rank_rewards=literal.reward) -> list[float]:
 @pytest.mark.parametrize("late_updates", ["current", "drawn"])
 def test_a_late_update_is_computed_against_the_scores_that_the_settings_ask_for(late_updates):
     X, other = candidates(4), candidates(9)
-    diary = Diary(model(learner=ROLTR(learning_rate=0.5), scaling="none", late_updates=late_updates))
+    guards = Guards(control=0.0, stale_below=0.0)
+    diary = Diary(model(learner=ROLTR(learning_rate=0.5), scaling="none", late_updates=late_updates, guards=guards))
     shown = diary.show(X)
     for _ in range(3):
         late = diary.show(other)

@@ -54,7 +54,7 @@ def digest_of_run(name: str) -> str:
 
 
 def digest_of_fold(learner) -> str:
-    fold = lively(learner).fold
+    fold = lively(learner, late_updates="current").fold
     return digest(fold.ranker.weights, np.array(sorted(map(str, fold.fates.items()))))
 
 

@@ -11,7 +11,8 @@ import pytest
 from rankloop.learners import PDGD, ROLTR, Posterior
 from rankloop.live.events import Event
 from rankloop.live.fold import Fold
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings, stored_settings
+from rankloop.live.staleness import weight_now
 
 from .diary import FOR_ALL, Diary, page_of
 
@@ -109,3 +110,51 @@ def test_a_replay_with_another_learning_rate_is_as_good(lives, name, factor):
     learner = msgspec.structs.replace(LEARNERS[name], learning_rate=factor * LEARNERS[name].learning_rate)
     anew = refolded(msgspec.structs.replace(live.settings, learner=learner), closed)
     assert quality(anew) > quality(live) - LOST
+
+
+def literal_probability(scores, page) -> float:
+    """Of a page, from the definition: each document among those that are left."""
+    left, chance = list(range(len(scores))), 1.0
+    for document in page:
+        chance *= np.exp(scores[document]) / sum(np.exp(scores[other]) for other in left)
+        left.remove(document)
+    return float(chance)
+
+
+@pytest.mark.parametrize("late_updates", ["current", "drawn"])
+@pytest.mark.parametrize("length", [0.0, 0.1, 1.0, 3.0, 30.0])
+def test_a_page_weighs_what_it_is_worth_to_todays_policy(late_updates, length):
+    """From zero weights, where every page is as likely, to these."""
+    chosen = settings(ROLTR(), late_updates=late_updates)
+    diary, X = Diary(chosen), np.random.default_rng(1).normal(size=(CANDIDATES, FEATURES)).astype(np.float32)
+    impression = page_of(diary.show(X))
+    fold = Fold(chosen, (-length * X[impression.page[0]].astype(float)).tolist())
+    page, _ = fold._page(impression, 0, X, [0.0] * PAGE)
+    ratio = literal_probability(fold.view().scores(X).astype(float), page.documents) / literal_probability(
+        np.zeros(CANDIDATES), page.documents
+    )
+    expected = ratio if late_updates == "current" and ratio < 0.5 else 1.0
+    if ratio ** (1.0 / PAGE) < 0.01:
+        expected = 0.0
+    assert weight_now(chosen, fold.ranker, impression, page) == pytest.approx(expected, rel=1e-4)
+    lenient = msgspec.structs.replace(chosen, guards=Guards(control=0.0, stale_below=0.0))
+    assert weight_now(lenient, fold.ranker, impression, page) == 1.0
+
+
+def test_a_page_too_far_from_todays_policy_is_set_aside_and_counted():
+    diary, X = Diary(settings(ROLTR())), np.random.default_rng(1).normal(size=(CANDIDATES, FEATURES))
+    shown = diary.show(X.astype(np.float32))
+    far = Fold(diary.settings, (-30.0 * X[page_of(shown).page[0]]).tolist())
+    before = far.ranker.weights
+    diary.close(shown, [1.0] + [0.0] * (PAGE - 1))
+    assert far.apply(diary.events[-1], shown) == "stale"
+    assert (far.ranker.weights == before).all()
+    assert (far.version, far.fates) == (0, {"stale": 1})
+
+
+def test_models_made_before_learn_as_they_did():
+    """Otherwise their logs would not give the snapshots that were kept."""
+    kept = msgspec.to_builtins(settings(ROLTR(), late_updates="current"))
+    del kept["guards"]["stale_below"]
+    then = stored_settings(msgspec.json.encode(kept))
+    assert (then.guards.stale_below, then.late_updates) == (0.0, "current")

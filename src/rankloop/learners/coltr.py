@@ -44,6 +44,7 @@ class COLTR(Learner, frozen=True):
         initial: `zeros`, `direction` or `truncated-normal`.
     """
 
+    off_policy: ClassVar[bool] = True
     cost: ClassVar[Cost] = Cost(10, 80)
 
     candidates: Rivals = 499

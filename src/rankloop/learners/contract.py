@@ -74,6 +74,8 @@ class Learner(
     """Whether `learn` can measure the variance of its policy gradient over ranks."""
     needs_own_pages: ClassVar[bool] = False
     """Whether it learns only from pages that it filled itself."""
+    off_policy: ClassVar[bool] = False
+    """Whether its update is as right for a page that another policy drew, or an older state of its own."""
     draws_weights: ClassVar[bool] = False
     """Whether the scores that a page is drawn with are those of weights drawn for it, and not the ranker's own."""
     by_rank: ClassVar[tuple[str, ...]] = ()

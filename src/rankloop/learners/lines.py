@@ -22,6 +22,7 @@ class FixedWeights(Learner, frozen=True):
     """
 
     learns_from: ClassVar[Feedback] = "nothing"
+    off_policy: ClassVar[bool] = True
     cost: ClassVar[Cost] = Cost(2, 3)
 
     weights: Annotated[tuple[float, ...] | None, Rule(require_numbers, optional=True)] = None

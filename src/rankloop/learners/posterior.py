@@ -58,6 +58,7 @@ class Posterior(Learner, frozen=True):
     Posterior(exploration=0.5)
     """
 
+    off_policy: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
     by_rank: ClassVar[tuple[str, ...]] = ("rank",)
     cost: ClassVar[Cost] = Cost(4, 26)

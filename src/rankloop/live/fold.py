@@ -19,6 +19,7 @@ from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.looks import KeptLooks, Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
+from rankloop.live.staleness import weight_now
 from rankloop.live.start import starting_point
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
@@ -26,7 +27,19 @@ from rankloop.rankers import weight_count
 
 FORMAT = 1
 """Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
-FATES = ("learned", "control", "guarded", "fallback", "capped", "paused", "void", "pinned", "diverged", "missing")
+FATES = (
+    "learned",
+    "control",
+    "guarded",
+    "fallback",
+    "capped",
+    "paused",
+    "void",
+    "pinned",
+    "stale",
+    "diverged",
+    "missing",
+)
 """What can become of a closed impression: learned from, or why not."""
 
 
@@ -191,6 +204,9 @@ class Fold:
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
         page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
+        weight = weight_now(self.settings, self.ranker, impression, page)
+        if weight == 0.0:
+            return "stale"
         try:
             self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
         except DivergenceError:
@@ -199,7 +215,7 @@ class Fold:
                 array[...] = before[name]
             self.mode = "paused"
             return "diverged"
-        self._cap_update(before["ranker.weights"])
+        self._shorten_update(before["ranker.weights"], weight)
         self.scaler.learn(raw)
         if self.looks is not None:
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
@@ -220,16 +236,18 @@ class Fold:
         # A copy: compiled code takes writable arrays only, and bytes from the log are not.
         return Page(documents, number, X, scores.copy(), notes.copy(), ranks), clicks
 
-    def _cap_update(self, before: NDArray[np.float64]) -> None:
+    def _shorten_update(self, before: NDArray[np.float64], weight: float) -> None:
+        """Take so much of the step, and no more of it than the cap allows."""
         step = self.ranker.weights - before
         length = float(np.sqrt((step * step).sum()))
         cap = self.settings.guards.update_cap
-        if cap is not None and length > cap:
+        if cap is not None and length * weight > cap:
+            weight = cap / length
+        if weight < 1.0:
             ranker = self.ranker.model.ranker
-            ranker.weights[:] = before + step * (cap / length)
+            ranker.weights[:] = before + step * weight
             ranker.rounded[:] = ranker.weights.astype(np.float32)
-            length = cap
-        self.moved += length
+        self.moved += length * weight
 
     # Influence: one client makes up at most a share of the last so many learned impressions.
 

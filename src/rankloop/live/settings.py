@@ -93,6 +93,8 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         influence_window: how many learned impressions are looked back on; 0: no cap on influence.
         falls_back: while the learned order is worse than the control's beyond chance, this share of all others sees the
             incoming order too; 0: never.
+        stale_below: a policy gradient does not learn from a page whose ranks its policy would now fill as they were
+            with less than this share of the probability they were drawn with (geometric mean); 0: from every page.
     """
 
     control: Annotated[float, number(at_least=0, at_most=1)] = 0.05
@@ -101,6 +103,7 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     anonymous_share: Annotated[float, number(at_least=0, at_most=1)] = 1.0
     influence_window: Annotated[int, whole_number(at_most=100_000)] = 1000
     falls_back: Annotated[float, number(at_least=0, at_most=1)] = 0.9
+    stale_below: Annotated[float, number(at_least=0, at_most=0.5)] = 0.01
 
     def __post_init__(self) -> None:
         check_settings(self, "guards")
@@ -125,7 +128,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         precision: in which features are stored, and therefore ranked.
         missing: stands for a named feature that a candidate lacks; None: every one must be given.
         window: seconds after which an impression closes by itself.
-        late_updates: against the `current` scores, or the `drawn` ones.
+        late_updates: against the scores that drew the page (`drawn`), or the `current` ones.
         swaps: count how neighbours on a page were exchanged and clicked, to tell how far people look.
         guards: limits on what one impression, one client and one experiment can do.
 
@@ -143,7 +146,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     precision: Annotated[str, choice(PRECISIONS)] = "float32"
     missing: Annotated[float | None, number(optional=True)] = None
     window: Annotated[float, number(above=0, at_most=30 * 86400)] = 1800.0
-    late_updates: Literal["current", "drawn"] = "current"
+    late_updates: Literal["current", "drawn"] = "drawn"
     swaps: bool = True
     guards: Guards = Guards()
 
@@ -207,6 +210,9 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 def stored_settings(text: bytes) -> ModelSettings:
     """The settings of a model that was made earlier. They are kept whole: what is missing was not there then."""
     kept = msgspec.json.decode(text)
+    if isinstance(kept, dict) and isinstance(kept.get("guards"), dict):
+        kept["guards"].setdefault("falls_back", 0.0)
+        kept["guards"].setdefault("stale_below", 0.0)
     if isinstance(kept, dict):
         kept.setdefault("swaps", False)
         if isinstance(kept.get("guards"), dict):

@@ -27,6 +27,7 @@ FATES = {
     "capped": "over a client’s influence limit",
     "paused": "learning was paused or frozen",
     "pinned": "every rank was pinned",
+    "stale": "drawn by a policy too far from today’s",
     "void": "never reached the caller",
     "diverged": "the update was not finite",
     "missing": "erased or compacted away",
