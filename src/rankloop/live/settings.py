@@ -210,13 +210,11 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 def stored_settings(text: bytes) -> ModelSettings:
     """The settings of a model that was made earlier. They are kept whole: what is missing was not there then."""
     kept = msgspec.json.decode(text)
-    if isinstance(kept, dict) and isinstance(kept.get("guards"), dict):
-        kept["guards"].setdefault("falls_back", 0.0)
-        kept["guards"].setdefault("stale_below", 0.0)
     if isinstance(kept, dict):
         kept.setdefault("swaps", False)
         if isinstance(kept.get("guards"), dict):
             kept["guards"].setdefault("falls_back", 0.0)
+            kept["guards"].setdefault("stale_below", 0.0)
     return msgspec.convert(kept, ModelSettings)
 
 
