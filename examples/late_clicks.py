@@ -13,19 +13,18 @@ from scipy import stats
 
 import rankloop as rl
 
-IMPRESSIONS = 10_000
 DELAYS = (10, 30, 100, 300, 1_000, 3_000)
 LEARNERS = (rl.ROLTR(), rl.PDGD())
 SCORES = {"current": "#D55E00", "drawn": "#0072B2"}
 MEASURES = ("online", "offline")
 
 
-def measured(learner, data, seeds, delay=0, late_scores="current"):
+def measured(learner, data, impressions, seeds, delay=0, late_scores="current"):
     """(seeds, 2): online and offline nDCG of each run."""
     runs = [
         rl.simulate(
-            learner, rl.users.noisy(), data, IMPRESSIONS, seed, delay=delay, late_scores=late_scores,
-            evaluate_every=IMPRESSIONS,
+            learner, rl.users.noisy(), data, impressions, seed, delay=delay, late_scores=late_scores,
+            evaluate_every=impressions,
         )
         for seed in seeds
     ]  # fmt: skip
@@ -73,6 +72,7 @@ def main():
     """Run everything and print the table."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--seeds", type=int, default=3, help="runs of each kind")
+    arguments.add_argument("--impressions", type=int, default=10_000, help="pages shown in each run")
     arguments.add_argument("--picture", help="the file to draw to")
     given = arguments.parse_args()
     seeds = range(1, given.seeds + 1)
@@ -82,11 +82,12 @@ def main():
     print(f"| {' | '.join(head)} | offline, drawing |")
     print("|---|---|---|---|---|---|---|")
     for learner in LEARNERS:
-        prompt = measured(learner, data, seeds)
+        prompt = measured(learner, data, given.impressions, seeds)
         (online, offline), (moves, varies) = prompt.mean(axis=0), prompt.std(axis=0, ddof=1)
         print(f"| {learner.name} | 0 | {online:.1f} (s = {moves:.1f}) | | | {offline:.4f} (s = {varies:.4f}) | |")
         for delay in DELAYS:
-            current, drawn = (measured(learner, data, seeds, delay, scores) - prompt for scores in SCORES)
+            late = (measured(learner, data, given.impressions, seeds, delay, scores) for scores in SCORES)
+            current, drawn = (values - prompt for values in late)
             changes[learner, delay] = {"current": current, "drawn": drawn}
             cells = [told(current, 0), told(drawn, 0), told(drawn - current, 0), told(current, 1), told(drawn, 1)]
             print(f"| {learner.name} | {delay:,} | {' | '.join(cells)} |")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,11 @@ class Started:
 def run(
     *words: object, cwd: Path | str = ".", env: Mapping[str, str] | None = None, **more: Any
 ) -> "subprocess.CompletedProcess[str]":
-    """A command that ends, and what it printed; `processors`: how many it shall see."""
+    """A command that ends, and what it printed.
+
+    `processors`: how many it shall see. `forks`: its workers have everything imported, too; tests of what workers
+    import are not for that.
+    """
     with tempfile.TemporaryDirectory(prefix="rankloop-said-") as folder:
         output, errors = Path(folder) / "output", Path(folder) / "errors"
         given = tuple(map(str, words))
@@ -109,6 +114,8 @@ def _command(
         os.close(opened)
     if processors := more.get("processors"):
         os.cpu_count = lambda: processors
+    if more.get("forks"):
+        import_module("rankloop.engines.processes").START = "fork"
     if more.get("patient"):
         be_patient(*A_SERVICE, "rankloop.web.dashboard.reading")
     sys.argv = ["rankloop", *words]

@@ -28,6 +28,9 @@ TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
 """Where the commands that serve listen unless they are told otherwise."""
 
+BRIEFLY = {"late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--picture", "late.png")}
+"""What an example is asked for here, where all of it would take long: every delay and method, fewer pages."""
+
 
 def commands(page):
     blocks = re.findall(r"```sh\n(.*?)```", page.read_text(), flags=re.DOTALL)
@@ -97,7 +100,8 @@ class Reader:
             self.serve(command, words)
             return
         # One processor is enough for pages that are read at the same time.
-        done = preloaded.run(*map(self.readdressed, words), cwd=self.folder, env=self.environment, processors=1)
+        given = {"cwd": self.folder, "env": self.environment, "processors": 1, "forks": True}
+        done = preloaded.run(*map(self.readdressed, words), **given)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
     def run(self, words, shown):
@@ -115,11 +119,7 @@ class Reader:
         self.ports[named] = port = str(free_port())
         words = [word for at, word in enumerate(words) if "--port" not in (word, words[at - 1])]
         said = self.folder / f"served-{port}.txt"
-        with said.open("wb") as written:
-            self.servers[named] = server = subprocess.Popen(
-                [*(COMMAND if "--serve" in words else PATIENT), *words, "--port", port],
-                stdin=subprocess.DEVNULL, stdout=written, stderr=written, cwd=self.folder, env=self.environment,
-            )  # fmt: skip
+        self.servers[named] = server = self.started((*words, "--port", port), said)
 
         def answers():
             assert server.poll() is None, f"{command}\n{said.read_text()}"
@@ -127,6 +127,16 @@ class Reader:
                 return httpx.get(f"http://127.0.0.1:{port}/").status_code < 500
 
         wait_until(answers, lambda: f"{command}: an answer\n{said.read_text()}")
+
+    def started(self, words, said):
+        """A service among many pages' starts quickly; the other programs that serve start as people start them."""
+        if words[0] == "serve":
+            return preloaded.Started(words, self.folder, said, said, env=self.environment, patient=True)
+        with said.open("wb") as written:
+            return subprocess.Popen(
+                [*(COMMAND if "--serve" in words else PATIENT), *words],
+                stdin=subprocess.DEVNULL, stdout=written, stderr=written, cwd=self.folder, env=self.environment,
+            )  # fmt: skip
 
     def stop(self, named):
         """End a server as Ctrl-C or an operator would; one that a page starts again on its port has been ended."""
@@ -170,8 +180,8 @@ def test_every_block_of_toml_is_a_study_that_runs(text, tmp_path):
 
 @pytest.mark.process
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(example):
-    done = run([sys.executable, str(example)])
+def test_examples_run(example, tmp_path):
+    done = run([sys.executable, str(example), *BRIEFLY.get(example.name, ())], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

@@ -86,13 +86,13 @@ def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
 def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
     """The editable modules that a file imports; of `from a import b`, `a.b` if that is a module, else `a`."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    source = path.read_bytes()
     if name.partition(".")[0] != "rankloop":
-        yield from _through_the_front(nodes)
-    for node in nodes:
+        yield from _through_the_front(source)
+    for node in _import_statements(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if _is_editable(alias.name, own))
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             # A folder without `__init__.py` has no file of its own; the modules in it have.
             if _is_editable(base, own) or (
@@ -103,8 +103,25 @@ def _imports(name: str, path: Path, own: set[str]) -> Iterator[str]:
                 yield from (name for name in taken if _is_editable(name, own))
 
 
-def _through_the_front(nodes: list[ast.AST]) -> Iterator[str]:
+@cache
+def _import_statements(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Wherever they stand. Known by a file's content: every method's sources are mostly the same files."""
+    found = []
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.append(node)
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):  # where statements hold statements
+            waiting += getattr(node, block, ())
+    return tuple(found)
+
+
+@cache
+def _through_the_front(source: bytes) -> tuple[str, ...]:
     """The modules behind what outside code takes from a registry: `rl.PDGD`, `from rankloop.users import noisy`."""
+    nodes = list(ast.walk(ast.parse(source)))
+    homes = []
     named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     named |= {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     for registry in sorted(_REGISTRIES):
@@ -114,7 +131,8 @@ def _through_the_front(nodes: list[ast.AST]) -> Iterator[str]:
             kind = found if hasattr(found, "__module__") else type(found)
             home = found.__name__ if isinstance(found, ModuleType) else kind.__module__
             if home.startswith("rankloop."):
-                yield home
+                homes.append(home)
+    return tuple(homes)
 
 
 def _is_editable(name: str, own: set[str]) -> bool:

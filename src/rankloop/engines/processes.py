@@ -11,6 +11,9 @@ from typing import Any, Self
 
 from joblib import Parallel, delayed
 
+START = "spawn"
+"""How workers begin: from nothing, so that nothing of whoever started them is caught half-way."""
+
 
 class LocalProcesses:
     """So many processes. One that dies takes only its own computation along: the next gets a new pool."""
@@ -34,8 +37,8 @@ class LocalProcesses:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _new_pool(self) -> ProcessPoolExecutor:
-        spawn = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.slots, mp_context=spawn, initializer=end_with, initargs=(os.getpid(),))
+        context = multiprocessing.get_context(START)
+        return ProcessPoolExecutor(self.slots, mp_context=context, initializer=end_with, initargs=(os.getpid(),))
 
 
 def each_done(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], workers: int) -> Iterator[Any]:
