@@ -21,6 +21,7 @@ from rankloop.learners import (
     FixedWeights,
     MDPRank,
     Oracle,
+    Posterior,
     from_settings,
     to_settings,
 )
@@ -73,6 +74,15 @@ ANY_LEARNER = {
         discount=st.none() | unit,
         temperature=positive,
         **schedule,
+    ),
+    "Posterior": st.builds(
+        Posterior,
+        prior_variance=positive,
+        exploration=st.floats(0, 9),
+        softness=st.floats(0, 9),
+        start_pages=positive,
+        half_life=st.floats(0, 1e6),
+        intervals=st.booleans(),
     ),
     "FixedWeights": st.builds(
         FixedWeights,

@@ -63,7 +63,7 @@ def test_the_service_ends_with_the_bits_of_the_simulation(client, data, learner)
 
 
 def test_one_named_visitor_and_short_pages_are_the_simulation_too(client, data):
-    here = rl.simulate(rl.ROLTR(), rl.users.perfect(), data, 60, seed=3, evaluate_every=0, page_size=4)
+    here = rl.simulate(rl.Posterior(), rl.users.perfect(), data, 60, seed=3, evaluate_every=0, page_size=4)
     ensure_model(client, "short", data, seed=3, page_size=4)
     there = play(client, "short", rl.users.perfect(), data, 60, seed=3, evaluate_every=0, visitors=1)
     assert_same(there.run, here)
@@ -71,7 +71,7 @@ def test_one_named_visitor_and_short_pages_are_the_simulation_too(client, data):
 
 
 def test_postgresql_keeps_the_same_bits(postgres_address, data, tmp_path):
-    here = rl.simulate(rl.ROLTR(), rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
+    here = rl.simulate(rl.Posterior(), rl.users.noisy(), data, 40, seed=5, evaluate_every=20)
     with Serving(tmp_path, address=postgres_address) as running, Client(running.url, timeout=PATIENCE) as client:
         ensure_model(client, "shared", data, seed=5)
         there = play(client, "shared", rl.users.noisy(), data, 40, seed=5, evaluate_every=20)

@@ -36,7 +36,7 @@ def simulate_traffic(
         typer.Option(envvar="RANKLOOP_API_KEY", help="An API key that may rank, click and admin, if one is needed."),
     ] = None,
     model: Annotated[str, typer.Option(help="The model to teach; made if it is not there.")] = "simulated",
-    learner: Annotated[str | None, typer.Option(help="Of a new model: ROLTR (default), PDGD, …")] = None,
+    learner: Annotated[str | None, typer.Option(help="Of a new model: Posterior (default), ROLTR, PDGD, …")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE of the learner.")] = None,
     page_size: Annotated[int | None, typer.Option(min=1, help="Of a new model; 10 by default.")] = None,
     impressions: Annotated[int, typer.Option(min=1, help="Pages shown.")] = 1_000,
@@ -110,7 +110,7 @@ def _chosen_learner(name: str | None, assignments: Sequence[str]) -> Any:
 
     if name is None and not assignments:
         return None
-    settings: dict[str, Any] = {"learner": name or "ROLTR"}
+    settings: dict[str, Any] = {"learner": name or "Posterior"}
     for assignment in assignments:
         setting, equals, text = assignment.partition("=")
         if not equals:

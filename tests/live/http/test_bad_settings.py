@@ -73,7 +73,7 @@ BAD_MODELS = [
     ({"late_updates": "never"}, "late_updates must be one of 'current', 'drawn'; got 'never'"),
     (
         {"scaling": "sometimes"},
-        "scaling must be one of 'none', 'query', 'running' or an object with shift, spread; got 'sometimes'",
+        "scaling must be one of 'none', 'query', 'robust', 'running' or an object with shift, spread; got 'sometimes'",
     ),
     ({"scaling": {"kind": "fixed", "shift": [0.0], "spread": [1.0]}}, "1 shifts were given for 2 features"),
     ({"scaling": {"kind": "fixed", "shift": [0.0, 0.0], "spread": [1.0]}}, "as many of one as of the other"),

@@ -85,7 +85,7 @@ def test_a_scaling_per_query_cannot_leave_and_the_reason_says_what_can(app, form
     assert (answer.status_code, error["code"]) == (409, "not_exportable")
     assert "scales features per query" in error["message"]
     assert "would rank differently" in error["message"]
-    assert "export a model whose scaling is frozen: start a model with scaling 'running'" in error["message"]
+    assert "export a model with the default scaling, 'robust'" in error["message"]
 
 
 def test_as_our_own_json_a_scaling_per_query_leaves_as_what_it_is(app, tmp_path):

@@ -20,7 +20,7 @@ from ..writing import model_settings
         (None, ["learning_rate=fast"], "learning_rate"),
         (None, ["page_size=3"], "there is no setting 'page_size'"),
         (None, ["guards.update_cap=-1"], "update_cap"),
-        (None, ["scaling=often"], "scaling must be one of 'none', 'query', 'running'"),
+        (None, ["scaling=often"], "scaling must be one of 'none', 'query', 'robust', 'running'"),
         (None, ["learning_rate=1e20"], "ROLTR: learning_rate must be a number, at least 1e-12 and at most 1e\\+06"),
         ("PDGD", ["learning_rate=1e20"], "PDGD: learning_rate must be"),
         (None, ['ranker={"kind": "neurla"}'], "ranker: kind must be one of linear"),
