@@ -101,6 +101,7 @@ def _made(
         seed=require_seed("traffic", seed),
         page_size=page_size or PAGE_SIZE,
         scaling="none",
+        late_updates="current",
         guards={"control": 0.0, "influence_window": 0},
         **settings,
     )
