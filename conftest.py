@@ -25,6 +25,10 @@ if "RANKLOOP_TEST_HOME" not in os.environ:  # workers started by pytest-xdist sh
     atexit.register(shutil.rmtree, os.environ["RANKLOOP_TEST_HOME"], ignore_errors=True)
 os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
 
+# What Python made of the tests is kept, even where the environment says otherwise of programs: to rewrite thousands of
+# asserts again takes every worker longer than to import everything else.
+sys.dont_write_bytecode = False
+
 # Requests of tests wait as long as tests do; httpx has no other door to its default of five seconds.
 for _phase in ("connect", "read", "write", "pool"):
     setattr(DEFAULT_TIMEOUT_CONFIG, _phase, PATIENCE)

@@ -25,15 +25,15 @@ def a_run(**settings) -> Run:
 
 
 @pytest.mark.parametrize(
-    "run",
+    "make",
     [
-        a_run(gradient_variance=True),
-        a_run(evaluate_every=0),
-        a_run(metrics=["map", "err"], by_query="all"),
-        a_run(weights=[0.1, 0.2, 0.3, 0.4, 0.5], delay=2, late_scores="drawn"),
-        simulate(MDPRank(), noisy(), DATA, 30, seed=2**64 - 1),
-        simulate(Oracle(), noisy(), DATA, 30, seed=1),
-        simulate(
+        lambda: a_run(gradient_variance=True),
+        lambda: a_run(evaluate_every=0),
+        lambda: a_run(metrics=["map", "err"], by_query="all"),
+        lambda: a_run(weights=[0.1, 0.2, 0.3, 0.4, 0.5], delay=2, late_scores="drawn"),
+        lambda: simulate(MDPRank(), noisy(), DATA, 30, seed=2**64 - 1),
+        lambda: simulate(Oracle(), noisy(), DATA, 30, seed=1),
+        lambda: simulate(
             ROLTR(propensities=Known((1.0,) * 10)),
             PositionBased((0.1, 0.3, 0.5, 0.7, 0.9), [0.5] * 10),
             DATA,
@@ -43,7 +43,8 @@ def a_run(**settings) -> Run:
     ],
     ids=["variance", "no curve", "metrics", "delay", "large seed", "oracle", "tables"],
 )
-def test_what_is_loaded_is_what_was_saved(run, tmp_path):
+def test_what_is_loaded_is_what_was_saved(make, tmp_path):
+    run = make()
     again = Run.load(run.save(tmp_path / "run.zip"))
     for entry in fields(Run):
         saved, loaded = getattr(run, entry.name), getattr(again, entry.name)

@@ -10,6 +10,7 @@ from concurrent.futures import Future
 
 import pyarrow.parquet as pq
 import pytest
+from tests import preloaded
 from tests.patience import PATIENCE, wait_until
 
 from rankloop.errors import DataError, SettingsError
@@ -211,13 +212,15 @@ def test_results_are_read_back_without_the_data(tmp_path):
 def test_a_second_start_in_a_folder_where_one_works_says_who(tmp_path):
     text = SMALL.replace("= 200", "= 50_000_000").replace("= 100", "= 10_000_000")
     (tmp_path / "long.toml").write_text(text)
-    command = [sys.executable, "-c", "from rankloop.cli import main; main()", "run", "long.toml", "--workers", "1"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as first:
-        try:
-            assert any(line.startswith("study small") for line in first.stderr)
-            second = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-        finally:
-            first.kill()
+    words, said = ("run", "long.toml", "--workers", "1"), tmp_path / "said.txt"
+    first = preloaded.Started(words, tmp_path, said, said)
+    try:
+        begun = lambda: said.exists() and "study small" in said.read_text()  # noqa: E731
+        wait_until(lambda: begun() or first.poll() is not None, "the first is at work")
+        second = preloaded.run(*words, cwd=tmp_path)
+    finally:
+        first.kill()
+        first.wait(PATIENCE)
     assert second.returncode == 2
     assert f"process {first.pid} on " in second.stderr
     assert "--out" in second.stderr
