@@ -18,6 +18,7 @@ from website import commands as commands_page
 
 import rankloop
 from rankloop import client
+from rankloop.home import home
 from rankloop.learners import LEARNERS
 from rankloop.studies.runner import make_plan
 from rankloop.studies.specification import cells, parse
@@ -83,6 +84,11 @@ class Reader:
         self.folder = folder
         # Opening a browser is the command's affair; here nobody looks.
         self.environment = os.environ | {"RANKLOOP_HOME": str(folder / "home"), "BROWSER": "true"}
+        # What rankloop makes for everybody is the same in every home: made once, for all pages.
+        for made in ("collections/worlds", "demo"):
+            (shared := home() / made).mkdir(parents=True, exist_ok=True)
+            (own := folder / "home" / made).parent.mkdir(parents=True, exist_ok=True)
+            own.symlink_to(shared)
         self.servers = {}
         self.ports = {}
 
