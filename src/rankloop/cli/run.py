@@ -13,7 +13,6 @@ from rankloop.cli.app import Against, Generalise, Json, Plugin, Workers, app
 from rankloop.cli.terminal import err, progress_in_steps, working
 from rankloop.cli.terminal import out as stdout
 from rankloop.display import duration
-from rankloop.errors import RankloopError
 
 if TYPE_CHECKING:
     from rankloop.engines import Engine
@@ -101,7 +100,7 @@ def run(
     if not json:
         stdout.print(f"\n{page}   {folder}/figures/   {folder}/results.parquet   ({duration(outcome.seconds)})")
     for what, cause in outcome.failures:
-        err.print(f"failed: {what}: {cause}")
+        err.print(f"failed: {what}: {cause}", markup=False)
     if outcome.failures:
         raise typer.Exit(1)
 
@@ -150,7 +149,7 @@ def _compile(cells: "list[Cell]", place: "Engine") -> None:
     with progress_in_steps("compiling, once", len(fresh)) as advance:
         futures = {mark: place.submit(_compile_one, *pair) for mark, pair in fresh.items()}
         for mark, future in futures.items():
-            with suppress(RankloopError):  # the runs will say what is wrong
+            with suppress(Exception):  # the runs will say what is wrong, each its own
                 future.result()
                 mark.touch()
             advance(fresh[mark][0].name)

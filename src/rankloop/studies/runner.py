@@ -24,6 +24,7 @@ from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
 from rankloop.studies.held import STARTED, Start, note_start
+from rankloop.studies.mistakes import in_one_sentence
 from rankloop.studies.records import (
     Results,
     key_of,
@@ -188,17 +189,18 @@ def collect(plan: Plan) -> Results:
 
 def run_cell(cell: Cell) -> Run:
     """One run of a study: what a worker does."""
-    return simulate(
-        cell.learner,
-        cell.user,
-        open_source(cell.source, cell.fold),
-        impressions=cell.impressions,
-        seed=cell.seed,
-        evaluate_every=cell.evaluate_every,
-        page_size=cell.page_size,
-        metrics=cell.metrics,
-        gradient_variance=cell.gradient_variance,
-    )
+    with in_one_sentence():
+        return simulate(
+            cell.learner,
+            cell.user,
+            open_source(cell.source, cell.fold),
+            impressions=cell.impressions,
+            seed=cell.seed,
+            evaluate_every=cell.evaluate_every,
+            page_size=cell.page_size,
+            metrics=cell.metrics,
+            gradient_variance=cell.gradient_variance,
+        )
 
 
 def open_source(source: Source, fold: int | None) -> Collection:

@@ -27,6 +27,7 @@ from rankloop.metrics.names import Metric
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.statistics import Interval, interval
+from rankloop.studies.mistakes import in_one_sentence
 from rankloop.studies.specification import Source, source_of
 from rankloop.studies.tuning.space import chosen_of, learners_of, search_space
 from rankloop.studies.tuning.values import described
@@ -159,7 +160,8 @@ def tune(
     somebody = users.person("tune", user)
     for one in learners:
         # Compiles, and finds what does not fit the data, before anything takes long. A late update changes nothing yet.
-        simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)
+        with in_one_sentence():
+            simulate(one, somebody, folds[0], 1, seed, evaluate_every=0, delay=1)
     trials = [
         _Trial(number, repeat, one, somebody, impressions, seed + repeat, objective, measure.name)
         for number, one in enumerate(learners)
@@ -220,7 +222,7 @@ def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
     here = data if isinstance(data, Collection) else _measured(opened(data, trial.repeat), trial.objective)
     every = {"online": 0, "offline": trial.impressions, "speed": points_every(trial.impressions)}[trial.objective]
     try:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"), in_one_sentence():
             run = simulate(
                 trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every,
                 metrics=trial.metric, by_query="none",

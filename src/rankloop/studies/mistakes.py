@@ -1,0 +1,50 @@
+"""What the compiler says of somebody's kernel, in one sentence: Numba tells it in fifty lines, most of them ours."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from numba.core.errors import NumbaError
+
+from rankloop.errors import SettingsError
+
+_VERBS = {"click", "show", "learn", "score", "score_several", "ascend"}  # what is written with @implements
+# Numba nests what it says: what is wrong in a function that is called stands within what is wrong with the call.
+_HEADING = re.compile(
+    r"Failed in \w+ mode pipeline \(step: [^)]*\)\s*|Rejected as the implementation raised a specific error:\s*\w+: "
+)
+_UNFIT = re.compile(r"Cannot bind .* to signature '(\([^']*\))' due to \"TypeError: ([^\"]*)\"")
+_NOT_FOUND = re.compile(r"No implementation of function Function\(<[\w-]+ (?:function )?(\w+)[^>]*>\) found")
+_SIGNATURE = re.compile(r">>> (\w+)\((\w+)?.*")
+_PLACE = re.compile(r'(?:at (\S+) \((\d+)\)|File "([^"]+)", line (\d+))')
+
+
+@contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Say what cannot be compiled inside the `with` block as people are told of any other mistake."""
+    try:
+        yield
+    except NumbaError as error:
+        raise SettingsError(sentence(str(error))) from error
+
+
+def sentence(message: str) -> str:
+    """Numba's message in one line: what is wrong, and in which file and line.
+
+    >>> sentence("Failed in nopython mode pipeline (step: nopython frontend)\\nUnknown attribute 'x'\\n\\nat my.py (3)")
+    "cannot be compiled: Unknown attribute 'x' (my.py, line 3)"
+    """
+    innermost = _HEADING.split(message)[-1]
+    what = next((line.strip() for line in innermost.splitlines() if line.strip()), "Numba does not say why")
+    if "record.variance[row] = variance" in innermost:
+        return "cannot be compiled: learn must return a number on every path, np.nan if it measures nothing"
+    if (missing := _NOT_FOUND.match(what)) and (call := _SIGNATURE.search(innermost)):
+        verb, kind = missing[1], call[2]
+        what = f"there is no {verb} for {call[0].removeprefix('>>> ')}"
+        if verb in _VERBS:
+            return f"cannot be compiled: no {verb} is registered for {kind}; write it with @implements({verb}, {kind})"
+    elif unfit := _UNFIT.match(what):
+        what = f"the parameters {unfit[1]} do not fit the call: {unfit[2]}"
+    place = _PLACE.search(innermost)
+    where = f" ({place[1] or place[3]}, line {place[2] or place[4]})" if place else ""
+    return f"cannot be compiled: {what}{where}"
