@@ -51,7 +51,7 @@ class Draws:
     """The random numbers of one impression: a function of the seed, so whoever asks again gets the same.
 
     >>> draws = Draws(seed=1, stream=USER, impression=0)
-    >>> draws.uniform(2) == draws.uniforms(3)[2]
+    >>> bool(draws.uniform(2) == draws.uniforms(3)[2])
     True
     """
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from rankloop.learners import ROLTR
 from rankloop.live.errors import RequestError
 from rankloop.live.events import FOLDED, PRECISIONS, Clicks, Closing, Event, Impression, Kind, Restored, decode, encode
 from rankloop.live.requests import Candidate, Limits, RankBody, checked_request
@@ -76,7 +77,8 @@ def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
     arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(3)), elements=st.floats(-1000, 1000)),
 )
 def test_what_was_ranked_is_what_is_stored_to_the_last_bit(precision, X):
-    diary = Diary(ModelSettings(name="m", features=3, seed=1, precision=precision, scaling="none", guards=FOR_ALL))
+    settings = {"precision": precision, "scaling": "none", "guards": FOR_ALL}
+    diary = Diary(ModelSettings(name="m", features=3, seed=1, learner=ROLTR(), **settings))
     diary.fold.ranker.model.ranker.rounded[:] = [1.0, 2.0, 4.0]
     page = page_of(diary.show(X))
     rounded = X.astype(np.float16 if precision == "float16" else np.float32)

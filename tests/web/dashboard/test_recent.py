@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from rankloop.learners import ROLTR
 from rankloop.live.events import Event, Kind, encode
 from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
@@ -15,7 +16,7 @@ from .running import shop
 
 def shown_page(pinned, mode="learning", seed=3):
     """A page as the service draws it, and as the dashboard tells it."""
-    settings = shop(page_size=4)
+    settings = shop(page_size=4, learner=ROLTR())
     fold = Fold(settings, [2.0, 1.0, -1.0, 0.5])
     fold.mode = mode
     X = np.random.default_rng(seed).random((6, 4)).astype(np.float32)

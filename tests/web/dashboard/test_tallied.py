@@ -31,8 +31,8 @@ def test_the_estimated_reward_is_the_mean_reward_of_the_pages(learner):
 
 
 def test_the_rewards_interval_is_that_of_pages_whose_clicks_are_independent():
-    settings = ModelSettings(name="shop", features=2, page_size=5)
-    draw, worth = np.random.default_rng(4), reward_of(ModelSettings(name="shop", features=2, page_size=5))
+    settings = ModelSettings(name="shop", features=2, page_size=5, learner=ROLTR())
+    draw, worth = np.random.default_rng(4), reward_of(settings)
     assert worth.name == settings.learner.reward
     attraction = np.array([0.5, 0.3, 0.2, 0.1, 0.05])
     told = [reward(by_group(tallies_of((draw.random((100, 5)) < attraction) * 1.0))[0], worth) for _ in range(400)]

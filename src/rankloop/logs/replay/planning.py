@@ -24,7 +24,7 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
     >>> shop = ModelSettings(name="shop", features=2, seed=1)
     >>> other_settings(shop, "PDGD", ["learning_rate=0.03"]).learner
     PDGD(learning_rate=0.03)
-    >>> other_settings(shop, None, ["learning_rat=0.03"])
+    >>> other_settings(shop, "ROLTR", ["learning_rat=0.03"])
     Traceback (most recent call last):
     rankloop.errors.SettingsError: replay: there is no setting 'learning_rat'; ROLTR has reward, ...
     """
