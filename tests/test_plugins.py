@@ -1,6 +1,7 @@
 """Work from outside the package is known by name, and what is wrong with it is one sentence."""
 
 import sys
+from typing import Annotated
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
 from rankloop.plugins import Registry, load, needed_by, register
 from rankloop.rankers import RANKERS, Ranker
+from rankloop.settings import whole_number
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +42,22 @@ import rankloop as rl
 class Careful(rl.PDGD, frozen=True):
     learning_rate: float = 0.001
 """
+
+
+def test_a_ranker_has_underscores_in_files_and_checks_its_settings_as_a_learner_does():
+    @register
+    class SmallNet(Ranker, frozen=True):
+        units: Annotated[int, whole_number(at_least=1)] = 8
+
+        def __post_init__(self):
+            super().__post_init__()
+
+    assert SmallNet.name == "small_net"
+    made = rl.learners.from_settings({"learner": "PDGD", "ranker": {"kind": "small_net", "units": 4}})
+    assert made == rl.PDGD(ranker=SmallNet(units=4))
+    assert (rl.Linear.name, rl.MLP.name) == ("linear", "mlp")
+    with pytest.raises(SettingsError, match="SmallNet: units must be a whole number"):
+        SmallNet(units=0)
 
 
 def test_a_registered_class_is_known_by_its_name():

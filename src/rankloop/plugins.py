@@ -68,6 +68,15 @@ class Registry(dict[str, Any]):
         return self[name]
 
 
+def name_in_files(name: str) -> str:
+    """What study files call a kind of people or of rankers, by its class's name.
+
+    >>> name_in_files("PositionBased"), name_in_files("MLP")
+    ('position_based', 'mlp')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def register(kind: Kind) -> Kind:
     """Make a user, learner or ranker of your own known by name, to study files and commands; for use as a decorator.
 

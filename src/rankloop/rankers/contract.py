@@ -11,14 +11,15 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.plugins import Registry
+from rankloop.plugins import Registry, name_in_files
+from rankloop.settings import check_settings
 
 RANKERS = Registry("ranker")
 """Every kind of ranker that a learner can be given, by the `kind` that settings name."""
 
 
-class Ranker(msgspec.Struct, frozen=True, tag=str.lower, tag_field="kind", forbid_unknown_fields=True):
-    """Settings of a ranker. Its `kind` is the class's name in lower case."""
+class Ranker(msgspec.Struct, frozen=True, tag=name_in_files, tag_field="kind", forbid_unknown_fields=True):
+    """Settings of a ranker. Its `kind` is the class's name in lower case, with underscores."""
 
     name: ClassVar[str]
     """The `kind`."""
@@ -26,7 +27,10 @@ class Ranker(msgspec.Struct, frozen=True, tag=str.lower, tag_field="kind", forbi
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.name = options.get("tag") or cls.__name__.lower()
+        cls.name = options.get("tag") or name_in_files(cls.__name__)
+
+    def __post_init__(self) -> None:
+        check_settings(self, type(self).__name__)
 
     def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The parameters that a learner begins with: given ones, or by the rule named `initial`."""

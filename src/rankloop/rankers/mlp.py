@@ -32,7 +32,7 @@ from rankloop.rankers.layers import (
     unpack,
 )
 from rankloop.rankers.linear import starting_weights, take_step
-from rankloop.settings import Rule, check_settings, choice, is_whole
+from rankloop.settings import Rule, choice, is_whole
 
 ACTIVATIONS = ("relu", "tanh")
 MOST_UNITS = 4096
@@ -67,9 +67,6 @@ class MLP(Ranker, frozen=True):
 
     hidden: Annotated[tuple[int, ...], Rule(_require_hidden)] = (64,)
     activation: Annotated[str, choice(ACTIVATIONS)] = "relu"
-
-    def __post_init__(self) -> None:
-        check_settings(self, "MLP")
 
     def count(self, features: int) -> int:
         """How many weights it has on so many features."""

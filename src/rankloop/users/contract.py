@@ -8,7 +8,6 @@ compile, and kinds can be mixed.
 A person with a mind that no table holds implements `click` for a named tuple of its own, and gives it as `compiled`.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.plugins import Registry
+from rankloop.plugins import Registry, name_in_files
 from rankloop.propensities import Propensities
 from rankloop.settings import require_whole_number, settle
 from rankloop.users.behaviour import Behaviour, People, click_people, forward, shares_at, together
@@ -50,16 +49,11 @@ class Crowd(NamedTuple):
     shares: NDArray[np.float64]
 
 
-def _tag(name: str) -> str:
-    """`PositionBased` is `position_based` in files."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
 class User(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
-    tag=_tag,
+    tag=name_in_files,
     tag_field="kind",
     forbid_unknown_fields=True,
     repr_omit_defaults=True,
