@@ -86,6 +86,13 @@ def test_a_summary_has_the_mean_and_the_interval_of_each_place():
     assert summary.to_arrow().num_rows == 4
 
 
+def test_fewer_than_four_runs_have_no_middle_half():
+    row = RUNS.summary()[0]
+    assert f"  {row['online_iqm']:.1f}  " in str(RUNS.summary()).splitlines()[1]
+    few = Runs([run for run in RUNS if run.settings["seed"] < 4]).summary()
+    assert str(few).splitlines()[1].count(" – ") == 2
+
+
 def test_a_comparison_pairs_runs_that_share_a_seed():
     compared = RUNS.compare("ROLTR", "PDGD")
     assert [(row["user"], row["measure"]) for row in compared] == [

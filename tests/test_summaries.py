@@ -10,6 +10,7 @@ from scipy import stats
 
 from rankloop import summaries
 from rankloop.errors import SettingsError
+from rankloop.intervals import wilson
 from rankloop.statistics import SIMILAR
 from rankloop.summaries import (
     interquartile_mean,
@@ -87,9 +88,27 @@ def test_intervals_need_three_runs_of_each_task():
     assert math.isnan(interquartile_mean_interval([1.0, 2.0, 3.0, 4.0], [1, 1, 1, 2]).high)
     assert interquartile_mean_interval([1.0, 1.0, 1.0]) == (1.0, 1.0, 1.0)
     assert math.isnan(probability_of_improvement_interval([1.0, 2.0, 3.0], [1.0, 2.0]).low)
-    assert probability_of_improvement_interval([2.0] * 3, [1.0] * 3) == (1.0, 1.0, 1.0)
     assert math.isnan(probability_of_improvement_interval([], []).value)
     assert math.isnan(interquartile_mean_interval([]).value)
+
+
+def test_meetings_that_all_end_alike_are_no_proof():
+    # Wilson's interval at the end, 1 / (1 + z² / n), for three meetings without a run in common.
+    low = 1 / (1 + stats.norm.ppf(0.975) ** 2 / 3)
+    assert probability_of_improvement_interval([2.0] * 3, [1.0] * 3) == (1.0, pytest.approx(low), 1.0)
+    assert probability_of_improvement_interval([1.0] * 3, [2.0] * 4) == (0.0, 0.0, pytest.approx(1 - low))
+    # Won on one fold, lost on the other: the bootstrap has no spread here either.
+    a, b, folds = [2.0] * 3 + [1.0] * 3, [1.0] * 3 + [2.0] * 3, [1] * 3 + [2] * 3
+    assert probability_of_improvement_interval(a, b, folds) == (0.5, *map(pytest.approx, wilson(0.5, 6)))
+
+
+def test_three_runs_that_all_win_are_covered_as_often_as_they_say():
+    """Between equals, three runs of each fall apart one time in ten: an interval that left out one half would miss it
+    as often. Four do 2 times in 70, and there it may.
+    """
+    three, four = ([float(one) for one in range(runs)] for runs in (3, 4))
+    assert probability_of_improvement_interval(three, [-one - 1 for one in three]).low < 0.5
+    assert probability_of_improvement_interval(four, [-one - 1 for one in four]).low == pytest.approx(0.51, abs=0.005)
 
 
 def test_the_same_runs_give_the_same_interval():

@@ -97,6 +97,16 @@ def p_value(p: float | None) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
+def p_equals(p: float | None) -> str:
+    """A p-value for a sentence, after the letter.
+
+    >>> p_equals(0.0312), p_equals(0.00000012)
+    ('= 0.031', '< 0.0001')
+    """
+    shown = p_value(p)
+    return shown if shown.startswith("<") else f"= {shown}"
+
+
 def milliseconds(seconds: float | None) -> str:
     """A response time.
 

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rankloop.display import counted, listed, mean_text, p_value, signed
+from rankloop.display import MISSING, counted, listed, mean_text, p_value, signed
 from rankloop.errors import SettingsError
 from rankloop.run import Curves, Run
 from rankloop.settings import flat, require_choice, varying
 from rankloop.sheets import Row, Sheet, as_frame
 from rankloop.statistics import THIS, GeneraliseTo, interval, paired_comparison
-from rankloop.summaries import Estimate, interquartile_mean_interval, probability_of_improvement_interval
+from rankloop.summaries import (
+    FEWEST_QUARTERS,
+    Estimate,
+    interquartile_mean_interval,
+    probability_of_improvement_interval,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -137,9 +142,9 @@ class Runs(Sequence[Run]):
         rows = [_summary_row(place, self.select(**place._asdict()), metric) for place in together]
         columns = _heading(rows) | {
             f"online {title}": lambda row: mean_text(row["online_mean"], row["online_half_width"], 1),
-            "middle half": lambda row: f"{row['online_iqm']:.1f}",
+            "middle half": lambda row: _middle_half(row, "online"),
             f"offline {title}": lambda row: mean_text(row["offline_mean"], row["offline_half_width"], 4),
-            "middle half ": lambda row: f"{row['offline_iqm']:.4f}",
+            "middle half ": lambda row: _middle_half(row, "offline"),
             "runs": lambda row: str(row["runs"]),
         }
         if rows and all(math.isnan(row["online_mean"]) for row in rows):  # no page shows a whole ranking
@@ -307,6 +312,10 @@ def _summary_row(place: Place, runs: Runs, metric: str | None) -> dict[str, Any]
         row |= {f"{measure}_mean": mean, f"{measure}_half_width": half}
         row |= {f"{measure}_iqm{end}": value for end, value in zip(("", "_low", "_high"), middle, strict=True)}
     return row
+
+
+def _middle_half(row: Row, measure: str) -> str:
+    return f"{row[f'{measure}_iqm']:.{_DIGITS[measure]}f}" if row["runs"] >= FEWEST_QUARTERS else MISSING
 
 
 def _measured(run: Run, measure: str, metric: str | None) -> float:

@@ -17,13 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
+from rankloop.intervals import half_width, wilson
 from rankloop.statistics import THIS, GeneraliseTo
 
 DRAWS = 4000
 """Bootstrap samples behind an interval."""
 FEWEST = 3
 """Runs that a task needs for an interval: of two, drawn anew, too little is to be learned about their spread."""
+
+FEWEST_QUARTERS = 4
+"""Runs that an interquartile mean needs: a quarter of three is none, and it would be the mean."""
 
 _Array = NDArray[np.float64]
 
@@ -95,15 +98,24 @@ def probability_of_improvement_interval(
 ) -> Estimate:
     """The probability of improvement with its interval; the runs of A and of B are drawn independently.
 
+    Where all meetings of a task end alike, runs drawn anew do too, and show no spread. It is then Wilson's interval for
+    as many meetings as there are without a run in common.
+
     >>> print(probability_of_improvement_interval([2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 2.5, 2.2]))
     0.8438 (0.25 to 1)
+    >>> print(probability_of_improvement_interval([2.0, 3.0, 4.0], [1.0, 1.5, 1.8]))
+    1 (0.4385 to 1)
     """
     _require_this(generalise_to)
     ours, theirs = _shared(a, b, tasks, other_tasks)
     drawn = _drawn([*ours, *theirs], seed)
     wins = _wins(drawn[: len(ours)], drawn[len(ours) :]) if ours else np.empty(0)
     smaller = [min(pair, key=len) for pair in zip(ours, theirs, strict=True)]
-    return _interval(probability_of_improvement(a, b, tasks, other_tasks), wins, smaller, confidence)
+    found = _interval(probability_of_improvement(a, b, tasks, other_tasks), wins, smaller, confidence)
+    if found.low == found.high:
+        # As many of each task, so that the mean over tasks is that over meetings.
+        return Estimate(found.value, *wilson(found.value, len(smaller) * min(map(len, smaller)), confidence))
+    return found
 
 
 def performance_profile(values: ArrayLike, thresholds: ArrayLike, tasks: Sequence[Any] | None = None) -> _Array:

@@ -1,6 +1,7 @@
 """`rankloop results queries`: two methods query by query."""
 
 import json
+import re
 
 import pytest
 
@@ -22,6 +23,7 @@ def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_
     assert code == 0
     assert "ROLTR − PDGD, noisy clicks, tiny: MAP" in out
     assert "paired over" in out
+    assert re.search(r", p (= 0\.\d|< 0\.0001)", out)
     assert (tmp_path / "q.svg").exists()
     code, out, _ = rankloop("results", "queries", folder, "PDGD", "--against", "ROLTR", "--json")
     [found] = json.loads(out)

@@ -41,6 +41,12 @@ def test_the_tables_compare_roltr_with_pdgd(rankloop, folder):
     assert "Against PDGD offline: ROLTR" in out
     assert "for this collection (seeds random)" in out
     assert "after 2,000 impressions" in out
+    assert "MDPRank" not in out
+
+
+def test_the_skyline_is_explained_where_it_ran(rankloop, tmp_path):
+    results_folder(tmp_path, "MDPRank", "PDGD", repeats=3)
+    assert "MDPRank learns from the true grades: a skyline." in rankloop("results", tmp_path)[1]
 
 
 def test_one_run_of_each_is_not_compared(rankloop, tmp_path):

@@ -29,6 +29,13 @@ def test_every_query_and_the_worst_are_drawn(tmp_path):
     assert text.startswith("<?xml")
 
 
+def test_a_p_that_is_too_small_to_write_is_told_as_such():
+    one = made("noisy")
+    apart = draw_queries([one._replace(theirs=one.ours - 0.5 + 0.01 * one.theirs)]).axes[0]
+    assert apart.texts[0].get_text().endswith("; p < 0.0001")
+    assert "; p = " in draw_queries([one]).axes[0].texts[0].get_text()
+
+
 def test_methods_that_are_equal_everywhere_have_no_worst_queries(tmp_path):
     one = made("noisy")
     assert write_queries([one._replace(theirs=one.ours)], tmp_path / "queries.png").stat().st_size > 0

@@ -8,7 +8,7 @@ import typer
 from rankloop.cli.app import Json
 from rankloop.cli.results import results as commands
 from rankloop.cli.terminal import out, print_json, print_table, table
-from rankloop.display import counted, p_value, signed
+from rankloop.display import counted, p_equals, signed
 
 if TYPE_CHECKING:
     from rankloop.studies.by_query import ByQuery
@@ -80,7 +80,7 @@ def _show(one: "ByQuery", worst: int) -> None:
     mean, half = one.interval
     out.print(
         f"\n{one.label} − {one.against}, {one.user} clicks, {one.collection}: {one.metric.title} {signed(mean, 4)} "
-        f"± {half:.4f} (95 %), p = {p_value(one.p)}, paired over {len(one.queries):,} queries.\nBetter on {better:,}, "
+        f"± {half:.4f} (95 %), p {p_equals(one.p)}, paired over {len(one.queries):,} queries.\nBetter on {better:,}, "
         f"equal on {equal:,}, worse on {lost:,}; a query counts by its mean over {counted(one.pairs, 'run')} of each.",
         markup=False,
     )

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from rankloop.cli.app import Against, Generalise, Json, app
 from rankloop.cli.terminal import out, print_json, print_table, progress_in_steps, table
-from rankloop.display import counted, mean_text, p_value, signed
+from rankloop.display import counted, mean_text, p_equals, signed
 
 if TYPE_CHECKING:
     from rankloop.studies.comparisons import Compared
@@ -121,11 +121,13 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         out.print(f"\nNot shown, though in this folder: {results.left_out}.", highlight=False)
     impressions = max((record.impressions for record in results.records), default=0)
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
+    told = any(record.learner == "MDPRank" for record in results.records)
+    skyline = " MDPRank learns from the true grades: a skyline." if told else ""
     out.print(
         f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: told from every rival;\n"
         f"{TIED} cannot be told from the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01: paired tests, Holm-corrected.\n"
         f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. Offline: {name} on held-out queries\n"
-        f"after {impressions:,} impressions. MDPRank learns from the true grades: a skyline."
+        f"after {impressions:,} impressions.{skyline}"
     )
 
 
@@ -235,14 +237,10 @@ def _show_compared(compared: "dict[tuple[str, str], Compared]") -> None:
         if not ours:
             continue
         shown = ", ".join(
-            f"{one.label} {signed(one.test.difference.estimate, digits)} (p {_equals(one.corrected_p)})" for one in ours
+            f"{one.label} {signed(one.test.difference.estimate, digits)} (p {p_equals(one.corrected_p)})"
+            for one in ours
         )
         out.print(f"Against {ours[0].baseline} {name}: {shown}", markup=False, highlight=False)
-
-
-def _equals(p: float) -> str:
-    shown = p_value(p)
-    return shown if shown.startswith("<") else f"= {shown}"
 
 
 def _places(results: "Results") -> list[tuple[str, str, str]]:

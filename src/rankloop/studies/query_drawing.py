@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from rankloop.display import p_value, signed
+from rankloop.display import p_equals, signed
 from rankloop.errors import SettingsError
 from rankloop.pictures import calm, save
 from rankloop.studies.by_query import ByQuery
@@ -46,7 +46,7 @@ def _differences(axis: Axes, one: ByQuery) -> None:
     axis.axhline(0, color="#333333", linewidth=0.8)
     mean = one.interval.mean
     axis.axhline(mean, color=_OURS, linewidth=1.1, linestyle="--")
-    words = f"dashed: the mean, {signed(mean, 4)}; p = {p_value(one.p)}"
+    words = f"dashed: the mean, {signed(mean, 4)}; p {p_equals(one.p)}"
     axis.annotate(words, (0.02, 0.92), xycoords="axes fraction", fontsize=8.5, color="#333333")
     axis.set_title(f"{one.user} clicks, {one.collection}", fontsize=10, loc="left", parse_math=False)
     axis.set_xlabel(f"queries: {lost:,} worse, {equal:,} equal, {better:,} better")

@@ -255,7 +255,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     people = [_user(user, where) for user in chosen_users]
     if len({user.name for user in people}) != len(people):
         names = ", ".join(user.name for user in people)
-        raise SettingsError(f"{where}: every user needs a name of its own; got {names}")
+        raise SettingsError(f'{where}: every user needs a name of its own; got {names}: give one a name = "…"')
     for source in (source_of(value, where) for value in collections):
         for user in people:
             for settings in grid.learners:

@@ -25,7 +25,7 @@ from rankloop.studies.comparisons import (
 from rankloop.studies.coverage import Coverage, Place
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Results
-from rankloop.summaries import Estimate, interquartile_mean, interquartile_mean_interval
+from rankloop.summaries import FEWEST_QUARTERS, Estimate, interquartile_mean, interquartile_mean_interval
 
 TIES = f"{TIED}: cannot be told from the best (paired t-test, p ≥ 0.05)."
 BEST = "the highest mean among methods that learn from clicks, told from each of the others (paired t-test, p < 0.05)"
@@ -203,7 +203,7 @@ def estimate_text(estimate: Estimate, digits: int) -> str:
 def summary_table(coverage: Coverage, grid: str) -> Table | None:
     """Interquartile means, where there are enough runs for them to be something else than means."""
     fields = _fields(coverage)
-    places = [place for place in coverage.places(grid) if len(coverage.runs(*place)) >= _FEWEST_QUARTERS]
+    places = [place for place in coverage.places(grid) if len(coverage.runs(*place)) >= FEWEST_QUARTERS]
     if not places:
         return None
     columns = [Column(heading, "name") for heading in ("collection", "clicks", "learner")]
@@ -220,9 +220,6 @@ def summary_table(coverage: Coverage, grid: str) -> Table | None:
         notes.append("Without intervals: a bootstrap of so few folds would miss far more often than it says.")
     title = f"{coverage.grid(grid).title or grid}: interquartile means"
     return Table(f"{grid}-quartiles", title, tuple(columns), tuple(rows), 2, tuple(notes))
-
-
-_FEWEST_QUARTERS = 4
 
 
 def _middle(coverage: Coverage, values: Values, digits: int) -> str:
