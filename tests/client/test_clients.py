@@ -169,7 +169,8 @@ def test_the_life_of_a_model(client, shop):
 
 
 def test_a_dry_run_tells_the_start_and_makes_nothing(client, shop):
-    told = client.create_model(f"{shop}-2", ["engine"], start={"from": "incoming", "feature": "engine"}, dry_run=True)
+    start = {"from": "incoming", "feature": "engine"}
+    told = client.create_model(f"{shop}-2", ["engine"], learner={"learner": "ROLTR"}, start=start, dry_run=True)
     assert told["start"]["keeps_first"] == pytest.approx(0.9)
     assert f"{shop}-2" not in [model["name"] for model in client.models()]
 

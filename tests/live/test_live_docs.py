@@ -193,7 +193,7 @@ def test_every_answer_is_the_one_that_the_page_shows(printed):
             assert matches(expected(shown[place + 1][1]), found), f"{text}\ngave\n{output}"
             compared += 1
         assert '"error"' not in output
-    assert compared >= 9
+    assert compared >= 8
     assert compared == sum(kind == "json" for kind, _ in shown)
 
 

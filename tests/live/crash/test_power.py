@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from contextlib import closing
 
+import msgspec
 import pytest
 
 from rankloop.live.events import Kind
@@ -46,7 +47,7 @@ def life(tmp_path_factory):
 async def make_log(path):
     service = Service(open_store(path))
     await service.start()
-    await create_model(service, ModelSettings(**SETTINGS))
+    await create_model(service, msgspec.convert(SETTINGS, ModelSettings))
     await service.stop()
 
 

@@ -119,7 +119,8 @@ def test_a_service_has_only_so_many_models(app, refused, monkeypatch):
 @pytest.mark.slow
 def test_a_dry_run_makes_nothing(app):
     before = everything(app)
-    body = {"name": "new", "features": 2, "start": {"from": "incoming", "feature": "f1"}}
+    body = {"name": "new", "features": 2, "learner": {"learner": "ROLTR"}}
+    body["start"] = {"from": "incoming", "feature": "f1"}
     dry = app.post("/v1/models?dry_run=true", json=body)
     assert (dry.status_code, round(dry.json()["start"]["keeps_first"], 6)) == (200, 0.9)
     assert everything(app) == before
