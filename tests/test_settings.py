@@ -93,7 +93,8 @@ ANY_LEARNER = {
 
 
 def test_every_learner_is_tried():
-    assert ANY_LEARNER.keys() == LEARNERS.keys()
+    ours = {name for name, kind in LEARNERS.items() if kind.__module__.startswith("rankloop.")}
+    assert ANY_LEARNER.keys() == ours, "other tests register methods of their own"
 
 
 @pytest.mark.parametrize("name", ANY_LEARNER)

@@ -152,3 +152,8 @@ def test_a_person_that_cannot_be_compiled_fails_her_run_and_no_other(tmp_path):
     assert last.endswith("fussy.py, line 19)")
     # Read as a table: this process shall not know her.
     assert pq.read_table(tmp_path / "results" / "fussy" / "results.parquet")["user"].to_pylist() == ["noisy"]
+
+
+def test_colours_of_a_terminal_are_left_out():
+    message = "\x1b[1mFailed in nopython mode pipeline (step: x)\n\x1b[1mUnknown attribute 'x'\x1b[0m\n\nat my.py (3)"
+    assert sentence(message) == "cannot be compiled: Unknown attribute 'x' (my.py, line 3)"

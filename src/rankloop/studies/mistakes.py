@@ -13,6 +13,7 @@ _VERBS = {"click", "show", "learn", "score", "score_several", "ascend"}  # what 
 _HEADING = re.compile(
     r"Failed in \w+ mode pipeline \(step: [^)]*\)\s*|Rejected as the implementation raised a specific error:\s*\w+: "
 )
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # where Numba believes that it talks to a terminal
 _UNFIT = re.compile(r"Cannot bind .* to signature '(\([^']*\))' due to \"TypeError: ([^\"]*)\"")
 _NOT_FOUND = re.compile(r"No implementation of function Function\(<[\w-]+ (?:function )?(\w+)[^>]*>\) found")
 _SIGNATURE = re.compile(r">>> (\w+)\((\w+)?.*")
@@ -34,7 +35,7 @@ def sentence(message: str) -> str:
     >>> sentence("Failed in nopython mode pipeline (step: nopython frontend)\\nUnknown attribute 'x'\\n\\nat my.py (3)")
     "cannot be compiled: Unknown attribute 'x' (my.py, line 3)"
     """
-    innermost = _HEADING.split(message)[-1]
+    innermost = _HEADING.split(_COLOUR.sub("", message))[-1]
     what = next((line.strip() for line in innermost.splitlines() if line.strip()), "Numba does not say why")
     if "record.variance[row] = variance" in innermost:
         return "cannot be compiled: learn must return a number on every path, np.nan if it measures nothing"
