@@ -131,7 +131,7 @@ def test_what_learns_from_grades_cannot_be_live(client, data):
 
 
 def test_running_statistics_have_no_offline_curve(client, data):
-    client.create_model("running", list(data.feature_names), scaling="running")
+    client.create_model("running", list(data.feature_names), scaling="running", guards={"control": 0})
     with pytest.raises(SettingsError, match="evaluate_every 0"):
         play(client, "running", rl.users.noisy(), data, 5, seed=1)
     assert play(client, "running", rl.users.noisy(), data, 5, seed=1, evaluate_every=0).pages == {"learned": 5}
