@@ -6,6 +6,7 @@ import pytest
 
 from rankloop.engines.ray import RayCluster
 from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS
 from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
@@ -57,6 +58,16 @@ def test_an_address_where_nobody_answers_is_told_at_once():
         pass
 
 
+@pytest.fixture
+def own_methods():
+    """What a test registers is gone after it."""
+    kept = dict(LEARNERS)
+    yield
+    LEARNERS.clear()
+    LEARNERS.update(kept)
+
+
+@pytest.mark.usefixtures("own_methods")
 def test_nodes_are_sent_the_files_of_a_plugin(tmp_path, cluster):
     """They need no folder of this machine: it is gone before anything runs."""
     started, _ = cluster
