@@ -27,7 +27,7 @@ def test_every_command_works_and_speaks_json(log, store, address, rankloop, tmp_
         ("export", address, tmp_path / "ubi", "--format", "ubi", "--model", "shop"),
         ("verify", address),
         ("erase", address, "--client", "ann"),
-        ("refold", address, "--model", "shop"),
+        ("refold", address, "--model", "shop", "--yes"),
         ("compact", address, "--keep-days", "0"),
         ("verify", address),
         ("erase", new, "--client", "bob"),
@@ -39,7 +39,7 @@ def test_every_command_works_and_speaks_json(log, store, address, rankloop, tmp_
     for arguments in (
         ("verify", address),
         ("erase", address, "--client", "cid"),
-        ("refold", address, "--model", "shop"),
+        ("refold", address, "--model", "shop", "--yes"),
     ):
         code, out, err = rankloop("log", *arguments)
         assert code == 0, err
@@ -131,7 +131,7 @@ def test_upkeep_beside_a_service_that_is_learning(rankloop, tmp_path):
             ("backup", service.address, tmp_path / "backup"),
             ("verify", service.address),
             ("erase", service.address, "--client", "client 1"),
-            ("refold", service.address, "--model", "shop"),
+            ("refold", service.address, "--model", "shop", "--yes", "--forget"),
             ("compact", service.address, "--keep-days", "0"),
             ("verify", service.address),
             ("export", service.address, tmp_path / "log"),

@@ -14,8 +14,8 @@ from rankloop.live.registry import LiveModel
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import StoredModel
-from rankloop.logs.refolding import refold
 
+from ..logs.writing import refold
 from .diary import FOR_ALL
 from .in_process import X, click, rank, running, told, until
 

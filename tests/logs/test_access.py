@@ -4,9 +4,10 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
-from rankloop.logs.refolding import refold
 from rankloop.logs.trimming import compact
 from rankloop.logs.verifying import verify
+
+from .writing import refold
 
 
 def test_a_log_that_is_not_there_is_not_made(tmp_path):

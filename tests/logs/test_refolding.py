@@ -10,10 +10,10 @@ from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner, load
 from rankloop.live.stores import open_store
-from rankloop.logs.refolding import refold
+from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import blob, change, only_model, problems
+from .writing import blob, change, only_model, problems, refold
 
 
 def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_refold(log, store, address):
@@ -33,8 +33,6 @@ def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_r
     for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
         alone.apply(event, store.event(decode(event.kind, event.body).shown))
     assert (anew == alone.ranker.weights).all()
-    # States that had learned from her are gone, where the model began is not.
-    assert [snapshot.version for snapshot in store.snapshots(log.model)] == [61, 0]
     assert problems(address) == []
 
 
@@ -108,3 +106,65 @@ def test_with_its_first_events_gone_a_refold_begins_at_the_oldest_state_that_can
     change(store, "UPDATE snapshots SET state = " + blob(store, b"\xc1"))
     with pytest.raises(SettingsError, match="shop has neither its first events nor a readable snapshot left"):
         refold(address, "shop", log.at)
+
+
+def versions(store, log):
+    return [snapshot.version for snapshot in store.snapshots(log.model)]
+
+
+def test_until_somebody_agrees_nothing_changes(log, store, address):
+    erase(address, "ann")
+    before, kept = store.last_offset(), versions(store, log)
+    with refolding(address, "shop") as work:
+        difference = work.compare()
+    assert not difference.same_bits
+    assert difference.distance > 0
+    assert (store.last_offset(), versions(store, log)) == (before, kept)
+    assert only_model(address).remembers
+
+
+def test_states_from_before_stay_to_roll_back_to_until_somebody_lets_go_of_them(log, store, address):
+    erase(address, "ann")
+    before = log.fold.ranker.weights.copy()
+    done = refold(address, "shop", log.at)
+    assert (done.forgotten, done.remembering) == (0, 6)
+    assert not only_model(address).remembers
+    log.follow()
+    log.snapshot()
+    log.roll_back(60)
+    assert (log.fold.ranker.weights == before).all()
+    # What she taught is back: the model remembers her again, until it is computed anew.
+    assert only_model(address).remembers
+    assert problems(address) == []
+    done = refold(address, "shop", log.at, forget=True)
+    assert not only_model(address).remembers
+    assert done.remembering == 0
+    assert versions(store, log) == [done.version, 0]
+    assert problems(address) == []
+
+
+def test_states_from_after_a_refold_need_not_go(log, store, address):
+    erase(address, "ann")
+    refold(address, "shop", log.at)
+    log.fold = load(store, store.models()[0])[0]
+    log.visit(10, clients=("bob",))
+    log.snapshot()
+    done = refold(address, "shop", log.at, forget=True)
+    assert versions(store, log) == [done.version, 71, 61, 0]
+
+
+def test_a_log_from_which_nothing_was_erased_has_nothing_to_forget(log, store, address):
+    with refolding(address, "shop") as work:
+        assert work.compare().same_bits
+        done = work.serve(log.at, forget=True)
+    assert (done.forgotten, done.remembering) == (0, 0)
+    assert not only_model(address).remembers
+
+
+def test_what_came_while_somebody_thought_about_it_is_in_the_new_state(log, store, address):
+    erase(address, "ann")
+    with refolding(address, "shop") as work:
+        work.compare()
+        log.visit(10, clients=("bob",))
+        assert work.serve(log.at).learned == 55
+    assert problems(address) == []

@@ -16,6 +16,7 @@ from rankloop.live.settings import Guards, ModelSettings
 from rankloop.live.stores.rows import TABLES, Snapshot
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import write_export
+from rankloop.logs.refolding import refolding
 from rankloop.logs.verifying import verify
 
 SALT = bytes(range(32))
@@ -154,3 +155,10 @@ def only_model(address):
     """What was checked of the one model in a log."""
     [found] = verify(address).models
     return found
+
+
+def refold(address, name, at, *, forget=False):
+    """Compute a model anew, and agree to whatever comes out."""
+    with refolding(address, name) as work:
+        work.compare()
+        return work.serve(at, forget=forget)

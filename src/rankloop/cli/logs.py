@@ -77,7 +77,11 @@ def verify(store: Store, plugin: Plugin = None, json: Json = False) -> None:
     if json:
         print_json(checked)
     else:
-        _show_checked(checked)
+        show_checked(checked)
+        for model in checked.models:
+            if model.remembers:
+                said = f"what was erased may still be in the weights of {model.name}, until: "
+                out.print(f"{said}rankloop log refold … --model {model.name}", markup=False)
     if checked.problems:
         raise typer.Exit(1)
 
@@ -140,33 +144,8 @@ def erase(
     _say(json, done, said)
 
 
-@commands.command()
-def refold(
-    store: Store,
-    model: Annotated[str, typer.Option(help="The model to compute anew.")],
-    plugin: Plugin = None,
-    json: Json = False,
-) -> None:
-    """Compute a model's weights anew from what is left in the log; a service that is learning goes on from them."""
-    from rankloop.live.events import now
-    from rankloop.logs.refolding import refold
-
-    with progress("folding", shown=not json) as update:
-        done = refold(store, model, now(), update)
-    said = (
-        f"{model} was computed anew from {done.begins}, with {done.learned:,} learned impressions; "
-        f"its weights moved by {done.distance:.4g}"
-    )
-    if done.forgotten:
-        said += f"\n{done.forgotten:,} snapshots, damaged or with the old weights, were forgotten"
-    if done.kept_states:
-        said += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
-    if done.version is None:
-        said += "\nthe service has not kept the new state yet; older snapshots are still there: run this again later"
-    _say(json, done, said)
-
-
-def _show_checked(checked: "Verified") -> None:
+def show_checked(checked: "Verified") -> None:
+    """What was found, in words."""
     if checked.models:
         made = table("model", "events folded", "snapshots", "computed again", "different", "from")
         for model in checked.models:

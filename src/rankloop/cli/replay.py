@@ -112,27 +112,35 @@ def _show_evaluation(replayed: "Replayed", evaluation: "Evaluation") -> None:
     )
     for why, count in evaluation.left_out.items():
         out.print(f"left out: {count:,}, {why}", markup=False)
-    _print_values("policy", evaluation.values)
+    print_values("policy", evaluation.values)
     if evaluation.differences:
         out.print()
-        _print_values("difference", evaluation.differences)
+        print_values("difference", evaluation.differences)
     if any(value.policy == LIVE_NOW for value in evaluation.values):
         out.print(f"\n{LIVE_NOW}: it has learned from these very impressions, which flatters it")
-    refused = [value for value in evaluation.values if value.estimate.reason]
-    for value in refused:
-        err.print(f"refused: {value.policy}, {value.estimator}, {value.method}: {value.estimate.reason}", markup=False)
+    print_refusals(evaluation.values)
 
 
-def _print_values(title: str, values: "list[Value]") -> None:
-    made = table(title, "estimator", "plain", "clipped", "self-normalised", "worth")
+def print_values(title: str, values: "list[Value]") -> None:
+    """A table of estimates: one line for each policy and estimator, one column for each way to treat weights."""
+    shown = list(dict.fromkeys(value.method for value in values))
+    made = table(title, "estimator", *shown, "worth")
     made.columns[1].justify = "left"
     rows: dict[tuple[str, str], dict[str, Estimate]] = {}
     for value in values:
         rows.setdefault((value.policy, value.estimator), {})[value.method] = value.estimate
     for (policy, estimator), methods in rows.items():
-        cells = [_cell(methods.get(method)) for method in ("plain", "clipped", "self-normalised")]
-        made.add_row(policy, estimator, *cells, f"{methods['plain'].effective_sample_size:,.0f}")
+        cells = [_cell(methods.get(method)) for method in shown]
+        made.add_row(policy, estimator, *cells, f"{next(iter(methods.values())).effective_sample_size:,.0f}")
     print_table(made)
+
+
+def print_refusals(values: "list[Value]") -> None:
+    """Why there is no value, for each that was refused."""
+    for value in values:
+        if value.estimate.reason:
+            reason = f"refused: {value.policy}, {value.estimator}, {value.method}: {value.estimate.reason}"
+            err.print(reason, markup=False)
 
 
 def _cell(estimate: "Estimate | None") -> str:

@@ -285,6 +285,12 @@ class Fold:
         """Whether kept bytes are this very state; before there were formats, they had no number."""
         return state in (self.state(), msgspec.msgpack.encode(self._content()))
 
+    def ranks_as(self, other: "Fold") -> bool:
+        """Whether another state of this model has learned the same, in every bit."""
+        mine, theirs = (arrays_of(fold.ranker.model) for fold in (self, other))
+        same = all(array.tobytes() == theirs[name].tobytes() for name, array in mine.items())
+        return same and self.scaler.state() == other.scaler.state()
+
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
             "arrays": {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()},

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
-from rankloop.live.stores import Reader, Store, is_server, opened
+from rankloop.live.events import Kind, decode
+from rankloop.live.stores import Reader, Store, each_event, is_server, opened
 from rankloop.live.stores.rows import StoredModel
 
 COMPACTED = "compacted"
 """The fact that holds the offset below which events may be missing, because they were deleted on purpose."""
+CLEAN = "clean"
+"""With a model's number: the fact that holds the offset from which its states know nothing of what was erased."""
 
 
 @contextmanager
@@ -58,3 +61,22 @@ def find_model(store: Reader, name: str) -> StoredModel:
             return model
     there = ", ".join(model.name for model in models) or "none at all"
     raise SettingsError(f"model: there is no model {name!r} in this log; there is {there}")
+
+
+def clean_since(store: Reader, model: int) -> int | None:
+    """The place in the log from which a model's states know nothing of what was erased: 0 if nothing was, None while
+    even its newest state may."""
+    known = store.fact(f"{CLEAN}-{model}")
+    if known is None:
+        return None if model in store.erased_events() else 0
+    if not known:
+        return None
+    since = int(known)
+    returns = each_event(store, since, kinds=(Kind.ROLLED_BACK,), model=model)
+    # Somebody may have gone back to a state from before.
+    return None if any(decode(event.kind, event.body).offset < since for event in returns) else since
+
+
+def note_clean(store: Store, model: int, since: int | None) -> None:
+    """From this place on they do; None: something was erased just now."""
+    store.set_fact(f"{CLEAN}-{model}", "" if since is None else str(since))

@@ -1,12 +1,14 @@
 """A model's weights anew, from what is left in its log: what nobody's events say any more is no longer in them.
 
-The new state goes into the log, as a roll back does, so a service that is learning takes it over without a pause, and
-the log alone still tells what the weights are.
+Computing them changes nothing. First it is shown how far the new state is from the one that is served (`compare`); only
+when somebody agrees does it go into the log (`serve`), as a roll back does. So a service that is learning takes it over
+without a pause, and the log alone still tells what the weights are. Older snapshots stay, so that a roll back returns
+to what was, until somebody lets go of them, too.
 """
 
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -21,8 +23,10 @@ from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
-from rankloop.logs.access import COMPACTED, existing, find_model, upkeep_lease
+from rankloop.logs.access import COMPACTED, clean_since, existing, find_model, note_clean, upkeep_lease
+from rankloop.logs.comparing import Difference, HeldOut, compare
 from rankloop.logs.exported import Progress, silent
+from rankloop.logs.replay.folding import live_at
 
 PATIENCE = 30.0
 """Seconds in which a service that is learning should have kept the new state; it takes one or two."""
@@ -39,7 +43,8 @@ class Refolded(msgspec.Struct, frozen=True):
         distance: how far they are from the old ones.
         begins: `the beginning`, or the version that the oldest events left build on.
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
-        forgotten: snapshots that were deleted: damaged ones and, if events had been erased, those with the old weights.
+        forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
+        remembering: snapshots that are still there, and may have learned from what was erased since.
     """
 
     model: str
@@ -50,34 +55,73 @@ class Refolded(msgspec.Struct, frozen=True):
     begins: str
     kept_states: int
     forgotten: int
+    remembering: int
 
 
-def refold(address: str | Path, name: str, at: int, progress: Progress = silent) -> Refolded:
-    """Compute a model's weights anew and go on from them."""
+@contextmanager
+def refolding(address: str | Path, name: str) -> Iterator["Refolding"]:
+    """A refold of a model; no other upkeep of its log runs until it has been decided about."""
     with existing(address) as store, upkeep_lease(store):
-        model = find_model(store, name)
-        again = _Again(store, model)
-        again.follow(progress)
-        old = _newest(store, model)
-        _follow(store, model, old)
+        yield Refolding(store, find_model(store, name))
+
+
+class Refolding:
+    """A model's state computed anew, beside the one that is served."""
+
+    def __init__(self, store: Store, model: StoredModel) -> None:
+        self._store, self._model = store, model
+        self._again = _Again(store, model)
+        self._old = _newest(store, model)
+
+    @property
+    def begins(self) -> str:
+        """From where it is computed: `the beginning`, or a version."""
+        return self._again.begins
+
+    @property
+    def learned(self) -> int:
+        """How many impressions the new state has learned from so far."""
+        return self._again.fold.fates["learned"]
+
+    def compare(self, progress: Progress = silent) -> Difference:
+        """Compute the new state, and how far it is from the old one. The log stays as it is."""
+        held_out, then = HeldOut(self._store, self._model), None
+        if held_out.since > self._again.fold.offset:
+            self._again.follow(progress, until=held_out.since)
+            with suppress(StateError):
+                old = live_at(self._store, self._model, held_out.since)
+                then = old.fold.view(), self._again.fold.view()
+        self._follow(progress)
+        return compare(self._old, self._again.fold, then, held_out)
+
+    def serve(self, at: int, *, forget: bool = False) -> Refolded:
+        """Go on from the new state; with `forget`, older snapshots go, and with them the way back."""
+        store, model, again = self._store, self._model, self._again
+        self._follow(silent)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
-            again.follow(silent)
-            _follow(store, model, old)
-            body = encode(Restored(old.version, again.fold.state()))
+            self._follow(silent)
+            body = encode(Restored(self._old.version, again.fold.state()))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
+        if clean_since(store, model.id) is None:
+            note_clean(store, model.id, offset)
         version = _kept(store, model, offset, at)
-        forgotten = _forget_older(store, model, offset) if version is not None else 0
+        forgotten = _forget_older(store, model, offset, forget) if version is not None else 0
         return Refolded(
-            model=name,
+            model=model.name,
             offset=offset,
             version=version,
             learned=again.fold.fates["learned"],
-            distance=float(np.linalg.norm(again.fold.ranker.weights - old.ranker.weights)),
+            distance=float(np.linalg.norm(again.fold.ranker.weights - self._old.ranker.weights)),
             begins=again.begins,
             kept_states=again.kept_states,
             forgotten=forgotten,
+            remembering=len(_remembering(store, model)),
         )
+
+    def _follow(self, progress: Progress) -> None:
+        self._again.follow(progress)
+        _follow(self._store, self._model, self._old)
 
 
 class _Again:
@@ -98,10 +142,12 @@ class _Again:
             return fold, f"version {fold.version}"
         raise SettingsError(f"refold: {self._model.name} has neither its first events nor a readable snapshot left")
 
-    def follow(self, progress: Progress) -> None:
-        """Fold what is in the log by now."""
+    def follow(self, progress: Progress, until: int | None = None) -> None:
+        """Fold what is in the log by now, or up to an offset."""
         last = self._store.last_offset()
         for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._model.id):
+            if until is not None and event.offset > until:
+                break
             self._remember(event.offset)
             self._apply(event)
             progress(event.offset, last)
@@ -187,12 +233,19 @@ def _save(store: Store, model: StoredModel, at: int) -> int | None:
     return fold.version if kept else None
 
 
-def _forget_older(store: Store, model: StoredModel, offset: int) -> int:
-    """Forget the states that are damaged, and those that may have learned from what was erased; where the model, or
-    its log, begins stays if it can be read."""
+def _forget_older(store: Store, model: StoredModel, offset: int, forget: bool) -> int:
+    """Forget the states that are damaged and, if somebody agreed, those that may have learned from what was erased."""
     older = [snapshot for snapshot in store.snapshots(model.id) if snapshot.offset < offset]
     doomed = {snapshot.version for snapshot in older if _first_readable(store, model, [snapshot]) is None}
-    if model.id in store.erased_events():
-        doomed |= {snapshot.version for snapshot in older[:-1]}
+    if forget:
+        doomed |= set(_remembering(store, model))
     store.forget_snapshots(model.id, doomed)
     return len(doomed)
+
+
+def _remembering(store: Store, model: StoredModel) -> list[int]:
+    """Versions that may have learned from what was erased: all before the model was clean again, but for the one with
+    which it, or its log, begins."""
+    since = clean_since(store, model.id)
+    kept = store.snapshots(model.id)
+    return [snapshot.version for snapshot in kept[:-1] if since is None or snapshot.offset < since]

@@ -15,7 +15,7 @@ from rankloop.live.service import client_hash
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
-from rankloop.logs.access import COMPACTED, existing, nobody_learns, upkeep_lease
+from rankloop.logs.access import COMPACTED, existing, nobody_learns, note_clean, upkeep_lease
 from rankloop.logs.exported import Progress, silent
 from rankloop.settings import require_number
 
@@ -93,8 +93,10 @@ def erase(address: str | Path, client: str) -> Erased:
         after = store.erased_events()
         if impressions:
             store.reclaim(alone=nobody_learns(store, store.models()))
-        models = [model.name for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
-        return Erased(impressions, models)
+        met = [model for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
+        for model in met:
+            note_clean(store, model.id, None)
+        return Erased(impressions, [model.name for model in met])
 
 
 def _first_since(store: Store, since: int) -> int:

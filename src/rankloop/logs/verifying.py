@@ -18,7 +18,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Open, Snapshot
-from rankloop.logs.access import COMPACTED, existing
+from rankloop.logs.access import COMPACTED, clean_since, existing
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
 
@@ -35,6 +35,7 @@ class ModelVerified(msgspec.Struct, frozen=True):
         checked: how many of them could be computed again.
         different: how many of those came out differently.
         begins: from where they were computed: `the beginning`, `version 12`, or `nowhere`.
+        remembers: whether its weights may have learned from what was erased since.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ModelVerified(msgspec.Struct, frozen=True):
     checked: int
     different: int
     begins: str
+    remembers: bool
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -54,26 +56,28 @@ class Verified(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def verify(address: str | Path, progress: Progress = silent) -> Verified:
-    """Check a log, as it is at this moment, beside whoever writes to it."""
+def verify(address: str | Path, progress: Progress = silent, only: str | None = None) -> Verified:
+    """Check a log, as it is at this moment, beside whoever writes to it; the states of all models, or of one."""
     with existing(address) as store:
         if damage := store.damage():
             return Verified(0, 0, [], damage)
         with store.at_one_moment() as moment:
-            return _Verification(moment).run(progress)
+            return _Verification(moment, only).run(progress)
 
 
 class _Verification:
     """One walk over a log."""
 
-    def __init__(self, store: Reader) -> None:
+    def __init__(self, store: Reader, only: str | None) -> None:
         self._store = store
         rows = [ModelRow(*row) for row in store.export_rows("models")]
         self._structure = Structure(rows, int(store.fact(COMPACTED) or 0))
         self._checks = {
             row.id: _Check(store, row, settings)
             for row in rows
-            if row.deleted is None and (settings := self._structure.settings[row.id]) is not None
+            if row.deleted is None
+            and only in (None, row.name)
+            and (settings := self._structure.settings[row.id]) is not None
         }
 
         self._due = 0
@@ -197,5 +201,6 @@ class _Check:
 
     def result(self) -> ModelVerified:
         return ModelVerified(
-            self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins
-        )
+            self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins,
+            clean_since(self._store, self._model.id) is None,
+        )  # fmt: skip

@@ -31,6 +31,8 @@ from rankloop.offpolicy import (
     on_policy,
     weigh,
 )
+from rankloop.propensities import PowerLaw
+from rankloop.propensities.curves import BELIEF
 
 ESTIMATORS = {"examination model": examination_model, "item-position": item_position}
 
@@ -82,6 +84,12 @@ def logged_policy(settings: ModelSettings) -> Policy:
     """How a model with these settings drew pages, given the scores in the log."""
     spread = settings.learner.policy_temperature
     return Greedy() if spread is None else PlackettLuce(spread)
+
+
+def examination_of(settings: ModelSettings, eta: float | None = None) -> NDArray[np.float64]:
+    """The probability that each rank is examined: (1/k)^η, or as the model's learner assumes."""
+    curve = getattr(settings.learner, "propensities", BELIEF) if eta is None else PowerLaw(eta)
+    return curve.at(settings.page_size)
 
 
 class Evaluator:

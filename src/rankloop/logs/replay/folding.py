@@ -121,3 +121,12 @@ def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:
         listed = ", ".join(kept[:20]) + (" …" if len(kept) > 20 else "")
         raise SettingsError(f"replay: there is no snapshot of version {version}; kept are {listed or 'none'}")
     return snapshot
+
+
+def live_at(store: Reader, model: StoredModel, offset: int) -> Replay:
+    """The live model as it was at a place in its log."""
+    older = [kept for kept in store.snapshots(model.id) if kept.offset <= offset]
+    begin = store.snapshot(model.id, older[0].version) if older else None
+    live = Replay(store, model, begin=begin)
+    live.follow(offset)
+    return live

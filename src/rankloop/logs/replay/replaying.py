@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
@@ -23,12 +22,10 @@ from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import find_model
 from rankloop.logs.exported import Progress, silent
-from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, policy_of
-from rankloop.logs.replay.folding import Replay, open_log, snapshot_of
+from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
+from rankloop.logs.replay.folding import Replay, live_at, open_log, snapshot_of
 from rankloop.logs.replay.planning import CHANGEABLE, other_settings
 from rankloop.offpolicy import Rules
-from rankloop.propensities import PowerLaw
-from rankloop.propensities.curves import BELIEF
 from rankloop.settings import require_number, require_whole_number
 
 CHUNK = 1_000
@@ -175,11 +172,11 @@ class _Replaying:
 
     def _evaluate(self, live: Replay, progress: Progress) -> tuple[Evaluation, int | None]:
         candidates = [
-            Candidate(LIVE_THEN, self._live_then().fold.view(), policy_of(self._own)),
+            Candidate(LIVE_THEN, live_at(self._store, self._model, self._split).fold.view(), policy_of(self._own)),
             Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
             Candidate(REPLAYED, self._replay.fold.view(), policy_of(self._settings)),
         ]
-        evaluator = Evaluator(self._own, candidates, self._examination())
+        evaluator = Evaluator(self._own, candidates, examination_of(self._own, self._options.eta))
         held_back = [offset for offset in self._closings if offset > self._split]
         chosen = held_back
         if len(held_back) > self._options.at_most:
@@ -191,20 +188,6 @@ class _Replaying:
             progress(place + 1, len(chosen))
         first: Event | None = self._store.event(held_back[0])
         return evaluator.conclude(self._options.rules()), first.at if first else None
-
-    def _live_then(self) -> Replay:
-        """The live model as it was when the part that is evaluated began."""
-        older = [kept for kept in self._store.snapshots(self._model.id) if kept.offset <= self._split]
-        begin = self._store.snapshot(self._model.id, older[0].version) if older else None
-        live = Replay(self._store, self._model, begin=begin)
-        live.follow(self._split)
-        return live
-
-    def _examination(self) -> NDArray[np.float64]:
-        curve = getattr(self._own.learner, "propensities", BELIEF)
-        if self._options.eta is not None:
-            curve = PowerLaw(self._options.eta)
-        return curve.at(self._own.page_size)
 
 
 def _chosen(store: Reader, name: str | None) -> StoredModel:

@@ -1,0 +1,125 @@
+"""How far two states of a model are apart, on pages that people were really shown: looked at before one of them takes
+the other's place.
+
+Orders are compared as they would be served now. Clicks are estimated for both states as they were at an earlier place
+in the log, on pages closed after it: neither had learned from what it is judged by.
+"""
+
+import msgspec
+import numpy as np
+
+from rankloop.live.events import Closing, Event, Impression, Kind, decode
+from rankloop.live.fold import Fold, View
+from rankloop.live.learning import closed_impression
+from rankloop.live.models import cosine
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores import each_event
+from rankloop.live.stores.contract import Reader
+from rankloop.live.stores.rows import StoredModel
+from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
+from rankloop.offpolicy import Rules
+
+HELD_OUT = 0.3
+"""The share of a model's closed pages, the newest, that are held out."""
+MOST_PAGES = 1_000
+"""Of those, evenly spaced, so many are looked at."""
+NOW, ANEW = "as it is", "computed anew"
+
+
+class Orders(msgspec.Struct, frozen=True):
+    """How alike two states order the candidates of logged pages.
+
+    Attributes:
+        pages: how many were looked at.
+        same_first: the share of pages that begin with the same document.
+        same_page: the share of pages that are the same at every rank.
+        shared: the share of a page's documents, wherever they stand, that both show.
+        kendall: Kendall's τ of the two orders of all candidates, averaged over pages: 1 the same, −1 reversed.
+    """
+
+    pages: int
+    same_first: float
+    same_page: float
+    shared: float
+    kendall: float
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """How much another state in the place of a model's own would change.
+
+    Attributes:
+        same_bits: whether both rank alike in every bit.
+        distance: between their weights.
+        cosine: of the angle between them; None if one is zero.
+        orders: of logged pages; None if there are none.
+        evaluation: clicks per page, estimated; None if nothing was held out, or a state cannot be read.
+    """
+
+    same_bits: bool
+    distance: float
+    cosine: float | None
+    orders: Orders | None
+    evaluation: Evaluation | None
+
+
+class HeldOut:
+    """The newest closed pages of a model. What is compared on them may have learned from the log up to `since`."""
+
+    def __init__(self, store: Reader, model: StoredModel) -> None:
+        self._store = store
+        closings = [event.offset for event in each_event(store, kinds=(Kind.CLOSED,), model=model.id)]
+        first = len(closings) - round(HELD_OUT * len(closings))
+        self.since = closings[first - 1] if first else -1
+        held = closings[first:]
+        places = np.linspace(0, len(held) - 1, min(len(held), MOST_PAGES)).astype(int)
+        self._offsets = [held[place] for place in places]
+
+    def pages(self) -> list[tuple[Event, Event | None]]:
+        """Closings, each with the page that it closed, as far as it is still in the log."""
+        events = [event for offset in self._offsets if (event := self._store.event(offset)) is not None]
+        return [(event, closed_impression(self._store, event)) for event in events if event.kind == Kind.CLOSED]
+
+
+def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: HeldOut) -> Difference:
+    """Two states of a model, and what the same two folds had become at `held_out.since`."""
+    pages = held_out.pages()
+    settings, u, v = own.settings, own.ranker.weights, other.ranker.weights
+    seen = [decode(shown.kind, shown.body) for event, shown in pages if _was_seen(event, shown) and shown is not None]
+    return Difference(
+        same_bits=own.ranks_as(other),
+        distance=float(np.linalg.norm(u - v)),
+        cosine=cosine(u, v),
+        orders=compare_orders(seen, settings.precision, own.view(), other.view()) if seen else None,
+        evaluation=_evaluate(settings, pages, *then) if then and pages else None,
+    )
+
+
+def compare_orders(pages: list[Impression], precision: str, one: View, other: View) -> Orders:
+    """What two states would show, without exploration, of the candidates of these pages."""
+    from scipy import stats
+
+    first, whole, shared, kendall = [], [], [], []
+    for impression in pages:
+        raw, size = impression.matrix(precision), len(impression.page)
+        a, b = (np.argsort(-view.scores(view.scaler.apply(raw)), kind="stable") for view in (one, other))
+        first.append(a[0] == b[0])
+        whole.append((a[:size] == b[:size]).all())
+        shared.append(len(np.intersect1d(a[:size], b[:size])) / size)
+        # Ranks, not scores: a tie is broken by the incoming order for both.
+        ranks = np.argsort(a), np.argsort(b)
+        kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic if len(raw) > 1 else 1.0)
+    return Orders(len(pages), *(float(np.mean(found)) for found in (first, whole, shared, kendall)))
+
+
+def _was_seen(event: Event, shown: Event | None) -> bool:
+    closing: Closing = decode(event.kind, event.body)
+    return closing.why != "void" and shown is not None and shown.kind == Kind.SHOWN
+
+
+def _evaluate(settings: ModelSettings, pages: list[tuple[Event, Event | None]], own: View, other: View) -> Evaluation:
+    policy = policy_of(settings)
+    candidates = [Candidate(NOW, own, policy), Candidate(ANEW, other, policy)]
+    evaluator = Evaluator(settings, candidates, examination_of(settings))
+    for event, shown in pages:
+        evaluator.take(event, shown)
+    return evaluator.conclude([Rules(method="self-normalised")])

@@ -1,0 +1,60 @@
+"""`rankloop log refold` as people type it: how much would change is said before anything does."""
+
+import json
+
+import pytest
+
+from rankloop.cli import refold as command
+
+from ..logs.writing import Log
+
+
+@pytest.fixture
+def erased(store, address, rankloop):
+    log = Log.filled(store, impressions=40)
+    rankloop("log", "erase", address, "--client", "ann")
+    return log
+
+
+def test_what_would_change_is_shown_and_nothing_served_without_agreement(erased, store, address, rankloop):
+    before = store.last_offset()
+    code, out, _ = rankloop("log", "verify", address)
+    assert code == 0
+    assert "what was erased may still be in the weights of shop" in out
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert code == 1
+    assert "nothing is wrong" in out
+    assert "its weights would move by" in out
+    assert "logged pages: the first result stays on" in out
+    assert "Kendall's τ" in out
+    assert "clicks per page, estimated on" in out
+    assert "nothing was changed" in out
+    assert store.last_offset() == before
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop", "--json")
+    found = json.loads(out)
+    assert (code, found["refolded"], found["verified"]["problems"]) == (1, None, [])
+    assert found["difference"]["orders"]["pages"] == 9
+
+
+def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too(erased, store, address, rankloop):
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop", "--yes")
+    assert code == 0
+    assert "shop goes on from them" in out
+    assert "4 snapshots that may have learned from what was erased are kept" in out
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop", "--forget")
+    assert code == 0
+    assert "the weights are those that are served, in every bit" in out
+    assert "4 snapshots, damaged or with the old weights, were forgotten" in out
+    assert "may still be in" not in rankloop("log", "verify", address)[1]
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_at_a_terminal_somebody_is_asked(erased, store, address, rankloop, monkeypatch, answer):
+    asked = []
+    monkeypatch.setattr(command, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr(command.typer, "confirm", lambda question: asked.append(question) or answer)
+    before = store.last_offset()
+    code, _, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert asked == ["serve the new weights?"]
+    assert code == (0 if answer else 1)
+    assert store.last_offset() == before + answer
