@@ -79,3 +79,18 @@ def test_a_relative_path_holds_from_anywhere_and_a_name_stays_a_name(tmp_path, m
     study = parse(SMALL.replace('data = "tiny"', 'data = "./mine"'), "small")
     assert {cell.source.data for cell in cells(options.with_places(study))} == {str(tmp_path / "mine")}
     assert options.with_places(load_study("rq2")) == load_study("rq2")
+
+
+def test_optional_collections_are_left_out_until_they_are_there(tmp_path):
+    study = parse(
+        SMALL.replace("folds = [1, 2] }", 'folds = [1, 2] }, { data = "rare", label = "Rare", optional = true }'), "s"
+    )
+    kept, said = options.without_absent(study)
+    assert {cell.source.name for cell in cells(kept)} == {"tiny"}
+    assert said == ["Rare is left out: nothing is imported as rare; bring it with --data rare=PATH"]
+    lines = [f"{d % 3} qid:{d // 10} 1:{d / 100}\n" for d in range(100)]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    (tmp_path / "test.txt").write_text("".join(lines))
+    brought, said = options.without_absent(options.with_data(study, [f"rare={tmp_path}"]))
+    assert {cell.source.name for cell in cells(brought)} == {"tiny", "Rare"}
+    assert not said

@@ -12,7 +12,19 @@ from .small_studies import SMALL
 
 def test_every_study_that_is_shipped_is_valid_and_has_the_papers_size():
     runs = {name: len(cells(load_study(name))) for name in names()}
-    assert set(runs) == {"quick", "rq1", "rq2", "rq3", "rq4", "rq5", "paper", "users", "neural", "examination"}
+    assert set(runs) == {
+        "quick",
+        "rq1",
+        "rq2",
+        "rq3",
+        "rq4",
+        "rq5",
+        "paper",
+        "users",
+        "neural",
+        "examination",
+        "regret",
+    }
     assert runs["neural"] == 6 * 2 * 3 * 5
     assert runs["rq2"] == 6 * 2 * 15
     assert runs["rq5"] == 5 * 2 * 15
@@ -102,3 +114,10 @@ def test_a_missing_or_unreadable_file_is_told(tmp_path):
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match="not UTF-8"):
         load_study(str(tmp_path / "bytes.toml"))
+
+
+def test_regret_is_against_a_learner_of_the_first_grid():
+    text = SMALL.replace("[[grids]]", '[regret]\nagainst = "NAME"\n\n[[grids]]', 1)
+    assert parse(text.replace("NAME", "PDGD"), "small").regret.against == "PDGD"
+    with pytest.raises(SettingsError, match="must be a label of the first grid, one of ROLTR, PDGD; got"):
+        parse(text.replace("NAME", "DBGD"), "small")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
 from rankloop.cli.app import Against, Generalise, Json, app
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rankloop.studies.comparisons import Compared
     from rankloop.studies.coverage import Coverage
     from rankloop.studies.records import Record, Results
+    from rankloop.studies.regret.findings import Findings
     from rankloop.studies.verifying import Checked
 
 TIED = "≈"
@@ -110,6 +112,9 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     """One table for each grid, collection and user, by one metric; or all that they could show, as JSON."""
     from rankloop.studies.coverage import Coverage
 
+    if results.regret is not None:
+        _show_regret(results.regret, json)
+        return
     if json:
         print_json(_summary(results))
         return
@@ -129,6 +134,30 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. Offline: {name} on held-out queries\n"
         f"after {impressions:,} impressions.{skyline}"
     )
+
+
+def _show_regret(found: "Findings", json: bool) -> None:
+    """The tables of a study of regret, with the notes of each, and its sentences last."""
+    from rankloop.studies.regret.tables import sentences, tables_for
+
+    if json:
+        print_json(found)
+        return
+    for made in tables_for(found):
+        shown = table(*(column.heading for column in made.columns), title=made.title)
+        for index, column in enumerate(made.columns):
+            shown.columns[index].justify = "right" if column.kind == "number" else "left"
+        for row, same in made.lines():
+            shown.add_row(
+                *([""] * same), *(f"[bold]{escape(e.plain)}[/bold]" if e.best else escape(e.plain) for e in row[same:])
+            )
+        out.print()
+        print_table(shown)
+        for note in made.all_notes:
+            out.print(note, markup=False)
+    out.print()
+    for sentence in sentences(found):
+        out.print(sentence, markup=False)
 
 
 FIELDS = (("online_ndcg", "online", 1), ("offline_ndcg", "offline", 4))

@@ -1,7 +1,7 @@
 """`rankloop run`: plan, run with a display, and print what came out."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +17,7 @@ from rankloop.display import duration
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.learners import Learner
+    from rankloop.studies.records import Results
     from rankloop.studies.runner import Plan
     from rankloop.studies.runner import Progress as Standing
     from rankloop.studies.specification import Cell
@@ -78,7 +79,9 @@ def run(
     declared = options.with_fold(options.with_scale(declared, scale), fold)
     declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
     changed = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
-    declared = options.with_places(changed)
+    declared, absent = options.without_absent(options.with_places(changed))
+    for sentence in absent:
+        err.print(sentence, markup=False)
     chosen = options.only(cells(declared), only or ())
     require_generalisation(generalise_to)
     require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))
@@ -94,6 +97,8 @@ def run(
         _compile([cell for cell, _ in plan.missing], place)
         with _study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, place, show)
+    if declared.regret is not None:
+        _measure_regret(plan, outcome.results, absent)
     results = read_as(outcome.results, against if outcome.results.records else None, generalise_to)
     show_results(results, json)
     page = report.write(results, folder)
@@ -103,6 +108,13 @@ def run(
         err.print(f"failed: {what}: {cause}", markup=False)
     if outcome.failures:
         raise typer.Exit(1)
+
+
+def _measure_regret(plan: "Plan", results: "Results", absent: "Sequence[str]") -> None:
+    from rankloop.studies.regret.running import find_regret, places_of
+
+    with progress_in_steps("fitting skylines", len(places_of(plan))) as advance:
+        results.regret = find_regret(plan, results, absent, advance)
 
 
 def _command(study: str, numbers: "Mapping[str, float | None]", many: "Mapping[str, Iterable[str]]") -> tuple[str, ...]:

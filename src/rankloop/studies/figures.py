@@ -3,6 +3,7 @@
 `figures_for` looks at what a study varies and decides what is worth a picture, so that a study of one's own gets the
 same treatment as the paper's: learning curves; where methods are compared, what people saw and the first 10,000
 impressions; the gradient's variance where it was recorded; who wins with whom where there are many kinds of people.
+A study of regret has one picture, of that.
 """
 
 import re
@@ -22,6 +23,7 @@ from rankloop.studies.people import has_people
 from rankloop.studies.people_picture import draw_people, people_caption
 from rankloop.studies.profiles import draw_profiles, has_profiles, profiles_caption
 from rankloop.studies.records import Results
+from rankloop.studies.regret import picture as regret_picture
 
 EARLY = 10_000  # impressions: the paper's closer look at the beginning
 MOST_PANELS = 6  # kinds of people beside each other; with more, curves are too small to read
@@ -62,9 +64,19 @@ class Figure(NamedTuple):
 
 def figures_for(results: Results) -> list[Figure]:
     """What is worth a picture in these results, in the order of the study; grids with the same runs appear once."""
+    if results.study.regret is not None:
+        return _regret(results)
     coverage = Coverage(results)
     slugs = _slugs(list(coverage.distinct_grids()))
     return [figure for grid, slug in slugs.items() for figure in _figures_of(coverage, grid, slug)]
+
+
+def _regret(results: Results) -> list[Figure]:
+    if results.regret is None or len(results.regret.learners) < 2:
+        return []
+    grid, found = results.study.grids[0], results.regret
+    title = results.study.title or results.study.name
+    return [Figure("regret", grid.name, title, regret_picture.caption(found), partial(regret_picture.draw, found))]
 
 
 def _figures_of(coverage: Coverage, grid: str, slug: str) -> list[Figure]:

@@ -28,8 +28,8 @@ def with_data(study: Study, choices: Iterable[str]) -> Study:
         name, equals, path = choice.partition("=")
         if equals:
             study = _with_sources(study, partial(_real, name=name, path=path))
-            if not any(source.stands_for == name for source in _sources(study)):
-                known = sorted({source.stands_for for source in _sources(study) if source.stands_for})
+            if not any(_stands_for(source) == name for source in _sources(study)):
+                known = sorted({one for source in _sources(study) if (one := _stands_for(source))})
                 raise SettingsError(
                     f"study {study.name}: nothing stands in for {name!r}; it has {', '.join(known) or 'no stand-ins'}"
                 )
@@ -56,6 +56,26 @@ def located(data: str) -> str:
         return data
     path = Path(data).expanduser()
     return str(path.absolute()) if path.exists() else data
+
+
+def without_absent(study: Study) -> tuple[Study, list[str]]:
+    """Without the optional collections that nobody has imported; and a sentence about each."""
+    named = {entry.name for entry in listing() if entry.kind == "named"}
+    where = f"study {study.name}"
+
+    def is_absent(value: Any) -> bool:
+        source = source_of(value, where)
+        return source.optional and source.data not in named
+
+    absent = {source.data: source for source in _sources(study) if is_absent(source)}
+    if not absent:
+        return study, []
+    kept = _with_collections(study, lambda values: tuple(value for value in values if not is_absent(value)))
+    said = [
+        f"{one.name} is left out: nothing is imported as {one.data}; bring it with --data {one.data}=PATH"
+        for one in absent.values()
+    ]
+    return kept, said
 
 
 def with_scale(study: Study, scale: float | None) -> Study:
@@ -176,8 +196,13 @@ def _with_collections(study: Study, change: Callable[[tuple[Any, ...]], tuple[An
     return replace(study, collections=change(study.collections), grids=grids)
 
 
+def _stands_for(source: Source) -> str | None:
+    """The name under which `--data NAME=PATH` brings the real collection."""
+    return source.stands_for or (source.data if source.optional else None)
+
+
 def _real(source: Source, name: str, path: str) -> Source:
-    if source.stands_for != name:
+    if _stands_for(source) != name:
         return source
     stored = [entry for entry in listing() if entry.name == name and entry.kind == "named"]
     if not any(entry.source == str(Path(path).expanduser().absolute()) for entry in stored):

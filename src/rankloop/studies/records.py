@@ -32,6 +32,7 @@ from rankloop.run import Curves, Run
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
 from rankloop.studies.held import Start, left_out, read_starts
+from rankloop.studies.regret.findings import Findings, read_findings
 from rankloop.studies.specification import Cell, Study, metrics_of
 
 SCHEMA = pa.schema(
@@ -161,7 +162,8 @@ _AS_THE_PAPER = Reading()
 class Results:
     """The finished runs of a study, to be asked for by their place in it, and how they are to be read.
 
-    `starts` says how they were started, `left_out` which records of the same folder are not among them, and why.
+    `starts` says how they were started, `left_out` which records of the same folder are not among them, and why;
+    `regret` is what a study of regret found out.
     """
 
     def __init__(self, study: Study, records: Sequence[Record], reading: Reading = _AS_THE_PAPER) -> None:
@@ -170,6 +172,7 @@ class Results:
         self.reading = reading
         self.starts: tuple[Start, ...] = ()
         self.left_out = ""
+        self.regret: Findings | None = None
 
     @property
     def metric(self) -> Metric:
@@ -366,6 +369,7 @@ def with_folder(results: Results, folder: Path) -> Results:
     results.starts = read_starts(folder)
     shown = {record.key: record.settings for record in results.records}
     results.left_out = left_out(folder, shown.keys(), shown.values())
+    results.regret = read_findings(folder) if results.study.regret is not None else None
     return results
 
 

@@ -27,6 +27,7 @@ from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, runs_of
 from rankloop.studies.people import has_people, people_table, verdicts
 from rankloop.studies.records import Record, Results
+from rankloop.studies.regret import tables as regret_tables
 from rankloop.studies.specification import Source, load_study
 from rankloop.studies.tables import Column, Entry, Table
 
@@ -77,6 +78,15 @@ def blocks_for(results: Results, pictures: Sequence[figures.Figure], metric: str
     if study.question:
         blocks.append(Paragraph(study.question, "question"))
     blocks += [Heading(2, "What was run"), Definitions(tuple(_facts(coverage)))]
+    if study.regret is not None:
+        blocks += _regret(results, pictures)
+        return [
+            *blocks,
+            Heading(2, "How to reproduce"),
+            *_reproduce(coverage),
+            Heading(2, "Settings"),
+            *_settings(coverage),
+        ]
     shown, by_grid = Coverage(results.by(metric)), tables.tables_for(results.by(metric))
     for grid, twins in coverage.distinct_grids().items():
         blocks.append(Heading(2, coverage.grid(grid).title or grid))
@@ -90,6 +100,16 @@ def blocks_for(results: Results, pictures: Sequence[figures.Figure], metric: str
     blocks += _claims(results)
     blocks += [Heading(2, "How to reproduce"), *_reproduce(coverage)]
     return [*blocks, Heading(2, "Settings"), *_settings(coverage)]
+
+
+def _regret(results: Results, pictures: Sequence[figures.Figure]) -> list[Block]:
+    """Regret, where it has been measured: thousands of runs in other tables would hide it."""
+    blocks: list[Block] = [Heading(2, "Regret")]
+    if results.regret is None:
+        return [*blocks, Paragraph("Nothing has been measured yet: that is done when the runs are finished.")]
+    blocks += [Paragraph(sentence) for sentence in regret_tables.sentences(results.regret)]
+    blocks += [Picture(one.name, one.title, one.caption) for one in pictures]
+    return [*blocks, *map(Tabulated, regret_tables.tables_for(results.regret))]
 
 
 def _facts(coverage: Coverage) -> list[tuple[str, str]]:

@@ -33,6 +33,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         stands_for: the published collection whose numbers are printed beside ours, if this is the real one, or whose
             place a synthetic world takes until `--data ID=PATH` brings the real one.
         settings: learner settings on this collection, by method: `{ROLTR = {learning_rate = 0.005}}`.
+        optional: left out, and said so, where nothing has been imported under its name; `--data NAME=PATH` brings it.
     """
 
     data: str
@@ -41,6 +42,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     folds: tuple[int, ...] | None = None
     stands_for: str | None = None
     settings: dict[str, dict[str, Any]] = {}
+    optional: bool = False
 
     @property
     def name(self) -> str:
@@ -84,12 +86,26 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     gradient_variance: bool = False
 
 
+class Regret(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a study of regret compares with: see `rankloop.studies.regret`.
+
+    Attributes:
+        against: the label of the learner whose regret the others are divided by.
+        margin: an end may be lower than the reference's by so much, and counts as no worse.
+    """
+
+    against: str
+    margin: float = 0.005
+
+
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A whole study: defaults, and the grids that it consists of; `include` takes in the grids of other studies.
 
     `metrics` are names such as `ndcg@10` and `map`; one without a cut-off ends where the page ends. `plugins` are the
     modules that bring learners, users and rankers of one's own: by name as the file has them, or, in a study that was
     read from a file, by their files where they have one.
+    With `regret`, the first grid is read as one of regrets, and later ones for where longer runs end; learners of one
+    `family` are settings to choose from.
     """
 
     name: str
@@ -106,6 +122,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     users: tuple[str | dict[str, Any], ...] = ("perfect", "noisy")
     collections: tuple[str | dict[str, Any], ...] = ("mslr",)
     grids: tuple[Grid, ...] = ()
+    regret: Regret | None = None
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
@@ -234,6 +251,13 @@ def cells(study: Study) -> list[Cell]:
     grid_names = [grid.name for grid in study.grids]
     if len(set(grid_names)) != len(grid_names):
         raise SettingsError(f"{where}: every grid needs a name of its own; got {', '.join(grid_names)}")
+    if study.regret is not None:
+        labels = [str(one.get("label") or one.get("learner")) for one in study.grids[0].learners]
+        if study.regret.against not in labels:
+            raise SettingsError(
+                f"{where}: regret.against must be a label of the first grid, one of {', '.join(labels)}; "
+                f"got {study.regret.against!r}"
+            )
     return [cell for grid in study.grids for cell in _cells(study, grid, f"{where}, grid {grid.name}")]
 
 
@@ -307,6 +331,7 @@ def _user(user: str | dict[str, Any], where: str) -> Any:
 def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str, Learner]:
     plain = dict(settings)
     label = plain.pop("label", None)
+    plain.pop("family", None)
     name = plain.get("learner")
     if not isinstance(name, str) or name not in LEARNERS:
         raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}{plugins.HINT}")
