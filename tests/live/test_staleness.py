@@ -12,7 +12,7 @@ from rankloop.learners import PDGD, ROLTR, Posterior
 from rankloop.live.events import Event
 from rankloop.live.fold import Fold
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
-from rankloop.live.staleness import weight_now
+from rankloop.live.staleness import foreign_weight, moved, weight_of
 
 from .diary import FOR_ALL, Diary, page_of
 
@@ -136,9 +136,14 @@ def test_a_page_weighs_what_it_is_worth_to_todays_policy(late_updates, length):
     expected = ratio if late_updates == "current" and ratio < 0.5 else 1.0
     if ratio ** (1.0 / PAGE) < 0.01:
         expected = 0.0
-    assert weight_now(chosen, fold.ranker, impression, page) == pytest.approx(expected, rel=1e-4)
+    apart = moved(chosen, fold.ranker, impression, page)
+    assert np.exp(apart) == pytest.approx(ratio, rel=1e-4)
+    assert weight_of(chosen, PAGE, apart) == pytest.approx(expected, rel=1e-4)
+    assert foreign_weight(chosen, apart) == pytest.approx(min(1.0, ratio) if ratio >= 0.01 else 0.0, rel=1e-4)
     lenient = msgspec.structs.replace(chosen, guards=Guards(control=0.0, stale_below=0.0))
-    assert weight_now(lenient, fold.ranker, impression, page) == 1.0
+    assert weight_of(lenient, PAGE, apart) == 1.0
+    assert foreign_weight(lenient, apart) == foreign_weight(chosen, apart)
+    assert foreign_weight(chosen, None) == 0.0
 
 
 def test_a_page_too_far_from_todays_policy_is_set_aside_and_counted():

@@ -4,6 +4,7 @@ A state is a function of the settings and the events before it, and of nothing e
 order in which processes happened to run. So after any crash the same log gives the same bits.
 """
 
+import math
 from collections import Counter
 from typing import Any, Literal, NamedTuple, Self
 
@@ -19,7 +20,7 @@ from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.looks import KeptLooks, Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
-from rankloop.live.staleness import weight_now
+from rankloop.live.staleness import foreign_weight, moved, weight_of
 from rankloop.live.start import starting_point
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
@@ -133,6 +134,10 @@ class Fold:
         """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
         self.guard = Guard()
         self.looks = Looks.of(settings)
+        self.foreign = False
+        """Whether the pages were drawn by another method's policy, and this one cares: then it is a replay."""
+        self.worth: float | None = None
+        """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self._recent = np.zeros(settings.guards.influence_window, np.uint64)
         """Whose the last so many learned impressions were: a ring, in which the next takes the place of the oldest."""
 
@@ -204,11 +209,11 @@ class Fold:
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
         page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
-        weight = weight_now(self.settings, self.ranker, impression, page)
+        weight = self._weight(impression, page)
         if weight == 0.0:
             return "stale"
         try:
-            self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn")
+            self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn" and not self.foreign)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model).items():
@@ -220,6 +225,16 @@ class Fold:
         if self.looks is not None:
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
         return "learned"
+
+    def _weight(self, impression: Impression, page: Page) -> float:
+        """How much of the page's update to take."""
+        settings = self.settings
+        if self.worth is None and not self.foreign and settings.guards.stale_below == 0.0:
+            return 1.0
+        apart = moved(settings, self.ranker, impression, page)
+        if self.worth is not None and apart is not None:
+            self.worth += math.exp(min(apart, 0.0))
+        return foreign_weight(settings, apart) if self.foreign else weight_of(settings, len(page), apart)
 
     def _page(
         self, impression: Impression, number: int, X: NDArray[np.float32], clicks: list[float]

@@ -10,8 +10,12 @@ away without end. Two things prevent it. The update is computed against the scor
   weight, without which it is no gradient at all. An update against the drawn scores is not weighed: it is the one that
   was due when the page was drawn, and weights that follow the model's own path would take it ever further from it.
 
+A replay feeds a method pages that another one's policy drew (`foreign`). Their scores are not its own, earlier or not,
+so it learns against current scores, weighed by min(1, ratio) whatever it is; a page that it would draw with less than
+`stale_below` of the probability, as a whole, is set aside, and so is one of unknown probability.
+
 A page whose policy has not moved keeps its bits. Methods that do not care who drew a page (`Learner.off_policy`), and
-pages of which no probability is known, are left alone.
+their own pages of which no probability is known, are left alone.
 """
 
 import math
@@ -19,24 +23,38 @@ import math
 import numpy as np
 
 from rankloop.live.events import Impression
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 from rankloop.policies.plackett_luce import page_log_probability
 
 NEAR = 0.5
 """A ratio from here on is taken for 1."""
+LEAST = Guards().stale_below
+"""For models that were made before there was a bound: they learned from every page of their own, not from others'."""
 
 
-def weight_now(settings: ModelSettings, ranker: OnlineRanker, impression: Impression, page: Page) -> float:
-    """How much of an update to take: from 0, none of it (the page is stale), to 1."""
-    temperature = settings.learner.policy_temperature
-    bound, drawn = settings.guards.stale_below, impression.log_probability
-    if bound == 0.0 or settings.learner.off_policy or temperature is None or drawn is None:
-        return 1.0
+def moved(settings: ModelSettings, ranker: OnlineRanker, impression: Impression, page: Page) -> float | None:
+    """log π_now(page) − log π_drawn(page); None where the method does not care, or one of them is not known."""
+    temperature, drawn = settings.learner.policy_temperature, impression.log_probability
+    if settings.learner.off_policy or temperature is None or drawn is None:
+        return None
     scores = np.zeros(len(page.candidates), np.float32)
     score_candidates(ranker.model, page.candidates, scores)
-    moved = page_log_probability(scores, page.documents, temperature) - drawn
-    if moved < len(page) * math.log(bound):
+    return page_log_probability(scores, page.documents, temperature) - drawn
+
+
+def weight_of(settings: ModelSettings, size: int, moved: float | None) -> float:
+    """How much of the update of a page of so many ranks to take: from 0, none of it (it is stale), to 1."""
+    bound = settings.guards.stale_below
+    if bound == 0.0 or moved is None:
+        return 1.0
+    if moved < size * math.log(bound):
         return 0.0
     return math.exp(moved) if settings.late_updates == "current" and moved < math.log(NEAR) else 1.0
+
+
+def foreign_weight(settings: ModelSettings, moved: float | None) -> float:
+    """The same, of a page that another method's policy drew."""
+    worth = 0.0 if moved is None else math.exp(min(moved, 0.0))
+    return 0.0 if worth < (settings.guards.stale_below or LEAST) else worth

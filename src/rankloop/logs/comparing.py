@@ -119,7 +119,7 @@ def _was_seen(event: Event, shown: Event | None) -> bool:
 def _evaluate(settings: ModelSettings, pages: list[tuple[Event, Event | None]], own: View, other: View) -> Evaluation:
     policy = policy_of(settings)
     candidates = [Candidate(NOW, own, policy), Candidate(ANEW, other, policy)]
-    evaluator = Evaluator(settings, candidates, examination_of(settings))
+    evaluator = Evaluator(settings, candidates, examination_of(settings, own))
     for event, shown in pages:
         evaluator.take(event, shown)
     return evaluator.conclude([Rules(method="self-normalised")])

@@ -28,7 +28,8 @@ def test_another_learner_makes_of_the_log_what_it_would_have_learned_from_those_
     found = replay(tmp_path / "log.db", Options(learner="PDGD", changes=("learning_rate=0.2",), evaluate=0))
     assert found.passed_over == {"rolled_back": 1}
     assert found.fates == {"learned": 50}
-    # The same learner, fed the same pages one by one.
+    # The same learner, fed the same pages one by one, as pages of others.
+    twin.fold.foreign = True
     for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
         shown = store.event(msgspec.msgpack.decode(event.body)[0])
         twin.fold.apply(event, shown)
@@ -55,7 +56,7 @@ def test_coltr_finds_the_scores_that_drew_a_page_in_any_log(tmp_path):
     with open_log(tmp_path / "log.db") as found:
         own = Replay(found, found.models()[0])
         shown = found.events(0, 1, kinds=(Kind.SHOWN,))[0]
-        own._logged = msgspec.structs.replace(own._logged, learner=ROLTR())  # as if another had drawn it
+        own.logged = msgspec.structs.replace(own.logged, learner=ROLTR())  # as if another had drawn it
         assert own._noted(shown).body == shown.body
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rankloop.errors import DataError
+from rankloop.logs.replay.concluding import Conclusion
 from rankloop.logs.replay.picture import draw, require_drawable
 from rankloop.logs.replay.replaying import Replayed
 
@@ -12,6 +13,7 @@ WITHOUT_ESTIMATES = Replayed(
     model="shop", settings={"learner": {"learner": "PDGD"}}, own_settings=False, begins="the start", closings=3,
     learned_before_split=3, split_at=None, fates={"learned": 3}, passed_over={}, features=["price", "age"],
     weights=[0.5, -1.0], live_weights=[0.0, 2.0], distance=3.0, cosine=-0.9, same_bits=False, evaluation=None,
+    conclusion=Conclusion("", None, 3, []),
 )  # fmt: skip
 
 

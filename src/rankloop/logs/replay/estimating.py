@@ -31,7 +31,7 @@ from rankloop.offpolicy import (
     on_policy,
     weigh,
 )
-from rankloop.propensities import PowerLaw
+from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import BELIEF
 
 ESTIMATORS = {"examination model": examination_model, "item-position": item_position}
@@ -86,9 +86,15 @@ def logged_policy(settings: ModelSettings) -> Policy:
     return Greedy() if spread is None else PlackettLuce(spread)
 
 
-def examination_of(settings: ModelSettings, eta: float | None = None) -> NDArray[np.float64]:
-    """The probability that each rank is examined: (1/k)^η, or as the model's learner assumes."""
-    curve = getattr(settings.learner, "propensities", BELIEF) if eta is None else PowerLaw(eta)
+def examination_of(settings: ModelSettings, then: View, eta: float | None = None) -> NDArray[np.float64]:
+    """The probability that each rank is examined: (1/k)^η, or as the model had learned or assumed by then."""
+    if eta is not None:
+        return PowerLaw(eta).at(settings.page_size)
+    learned: NDArray[np.float64] | None = getattr(then.model, "log_examination", None)
+    if learned is not None:
+        relative: NDArray[np.float64] = np.exp(learned - learned.max())
+        return relative
+    curve: Propensities = getattr(settings.learner, "propensities", BELIEF)
     return curve.at(settings.page_size)
 
 

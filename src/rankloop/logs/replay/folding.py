@@ -62,25 +62,28 @@ class Replay:
         own = settings_of(model)
         self.settings = settings or own
         self.is_own = self.settings == own
-        self._logged = own
+        self.logged = own
+        """The settings of the model that drew the pages."""
         self.passed_over: Counter[str] = Counter()
         """Decisions about the live model that mean nothing to this one, by name."""
         self.fold = self._begun(begin)
+        self.fold.foreign = is_foreign(own, self.settings)
+        self.fold.worth = 0.0
 
     def _begun(self, begin: Snapshot | None) -> Fold:
         if begin is None:
             return Fold(self.settings)
-        then = Fold.restored(self._logged, begin.state, begin.offset)
+        then = Fold.restored(self.logged, begin.state, begin.offset)
         if self.is_own:
             return then
-        old, new = self._logged.learner.scoring_ranker, self.settings.learner.scoring_ranker
+        old, new = self.logged.learner.scoring_ranker, self.settings.learner.scoring_ranker
         if old != new:
             raise SettingsError(
                 f"replay: version {begin.version} has the weights of {old!r}, which {new!r} cannot begin with; "
                 f"replay from the start"
             )
         fold = Fold(self.settings, then.ranker.weights.tolist())
-        if self.settings.scaling == self._logged.scaling:
+        if self.settings.scaling == self.logged.scaling:
             fold.scaler.restore(then.scaler.state())
         fold.offset = begin.offset
         return fold
@@ -104,13 +107,21 @@ class Replay:
 
     def _noted(self, shown: Event | None) -> Event | None:
         """The page with the notes that this learner would have made of it."""
-        new, old = self.settings.learner, self._logged.learner
+        new, old = self.settings.learner, self.logged.learner
         if shown is None or shown.kind != Kind.SHOWN or type(new) is type(old) or new.note_width() == old.note_width():
             return shown
         impression: Impression = decode(shown.kind, shown.body)
         _, free, documents = impression.drawn()
         notes = new.notes_of(np.frombuffer(impression.scores, np.float32)[free], documents)
         return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
+
+
+def is_foreign(own: ModelSettings, other: ModelSettings) -> bool:
+    """Whether one model's pages were drawn by a policy that the other never had (another method's, or one of another
+    temperature), and the other cares."""
+    old, new = own.learner, other.learner
+    same = type(old) is type(new) and old.policy_temperature == new.policy_temperature
+    return not (same or new.off_policy)
 
 
 def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:

@@ -22,6 +22,7 @@ from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import find_model
 from rankloop.logs.exported import Progress, silent
+from rankloop.logs.replay.concluding import LIVE_THEN, REPLAYED, Conclusion, conclude
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
 from rankloop.logs.replay.folding import Replay, live_at, open_log, snapshot_of
 from rankloop.logs.replay.planning import CHANGEABLE, other_settings
@@ -29,7 +30,7 @@ from rankloop.offpolicy import Rules
 from rankloop.settings import require_number, require_whole_number
 
 CHUNK = 1_000
-LIVE_THEN, LIVE_NOW, REPLAYED = "live, then", "live, newest", "replayed"
+LIVE_NOW = "live, newest"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +91,7 @@ class Replayed(msgspec.Struct, frozen=True):
         distance: between the two; None if their rankers are of different kinds.
         cosine: of the angle between them; None if one is zero, or if their rankers are of different kinds.
         same_bits: whether the two states are the same in every bit.
+        conclusion: what can be made of all this, in words.
         evaluation: estimates; None if none were asked for or nothing is left to evaluate.
     """
 
@@ -108,6 +110,7 @@ class Replayed(msgspec.Struct, frozen=True):
     distance: float | None
     cosine: float | None
     same_bits: bool
+    conclusion: Conclusion
     evaluation: Evaluation | None
 
 
@@ -167,16 +170,18 @@ class _Replaying:
             distance=float(np.linalg.norm(mine - theirs)) if comparable else None,
             cosine=cosine(mine, theirs) if comparable else None,
             same_bits=replayed.is_own and replayed.fold.state() == live.fold.state(),
+            conclusion=conclude(replayed, evaluation),
             evaluation=evaluation,
         )
 
     def _evaluate(self, live: Replay, progress: Progress) -> tuple[Evaluation, int | None]:
+        then = live_at(self._store, self._model, self._split).fold.view()
         candidates = [
-            Candidate(LIVE_THEN, live_at(self._store, self._model, self._split).fold.view(), policy_of(self._own)),
+            Candidate(LIVE_THEN, then, policy_of(self._own)),
             Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
             Candidate(REPLAYED, self._replay.fold.view(), policy_of(self._settings)),
         ]
-        evaluator = Evaluator(self._own, candidates, examination_of(self._own, self._options.eta))
+        evaluator = Evaluator(self._own, candidates, examination_of(self._own, then, self._options.eta))
         held_back = [offset for offset in self._closings if offset > self._split]
         chosen = held_back
         if len(held_back) > self._options.at_most:
