@@ -83,9 +83,10 @@ def test_where_the_reference_is_at_the_skyline_there_is_no_ratio(made_up):
     assert "a" not in {place for one in found.tried for place, ratio in one.ratios.items() if ratio is not None}
 
 
-def test_where_the_reference_s_regret_may_be_chance_there_is_no_ratio(made_up):
-    found = measure(made_up(study(), online=lambda cell: LEVEL - 50.0 * (-1) ** cell.seed), skylines())
-    assert all(row.near_zero for row in found.rows)
+def test_where_the_reference_s_regret_may_be_none_nothing_bounds_the_ratio(made_up):
+    wild = made_up(study(), online=lambda cell: LEVEL - 50.0 - 200.0 * (-1) ** cell.seed * (cell.label == "ROLTR"))
+    row = measure(wild, skylines()).of("Posterior")[0]
+    assert (row.ratio, row.low, row.high) == (pytest.approx(1.0), None, None)
 
 
 def test_runs_without_a_skyline_or_a_reference_are_left_out(results, made_up):

@@ -15,7 +15,7 @@ from scipy import stats
 
 from rankloop.metrics.averaging import online_performance
 from rankloop.settings import flat
-from rankloop.statistics import Ratio, difference, fieller
+from rankloop.statistics import Ratio, fieller
 from rankloop.studies.comparisons import Values, values_of
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Results
@@ -23,7 +23,7 @@ from rankloop.studies.regret.ends import LEVEL, QueryValues, end_of, finite
 from rankloop.studies.regret.findings import Average, Choice, End, Findings, Row, Skyline, Tried
 
 LEAST = 0.01
-"""Of S: where the reference's regret is less, or cannot be told from none, a ratio would say nothing."""
+"""Of S: where the reference's regret is less, a ratio would say nothing."""
 
 Place = tuple[str, str]
 """A cell: collection and user."""
@@ -71,16 +71,10 @@ class Measured:
         return [ours[place] for place in shared], [theirs[place] for place in shared], folds, seeds
 
     def is_near_zero(self, cell: Place) -> bool:
-        """Whether the reference's regret is too small, or too uncertain, to divide by."""
-        _, theirs, folds, _ = self.pairs(cell, self.settings.against)
-        if not theirs:
-            return True
+        """Whether the reference's regret is too small to divide by."""
+        theirs = list(self.regrets[cell, self.settings.against].values())
         levels = [one.online for (collection, _), one in self.skylines.items() if collection == cell[0]]
-        if float(np.mean(theirs)) < LEAST * float(np.mean(levels)):
-            return True
-        # One run, or runs without spread, have no interval, and may be divided by.
-        interval = difference(theirs, np.zeros(len(theirs)), paired=True, folds=folds)
-        return interval.p() >= LEVEL
+        return not theirs or float(np.mean(theirs)) < LEAST * float(np.mean(levels))
 
     def ratio(self, cell: Place, label: str) -> Ratio | None:
         """The ratio of mean regrets; None where there is none to be had."""

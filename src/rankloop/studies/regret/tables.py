@@ -71,10 +71,7 @@ def sentences(found: Findings) -> list[str]:
         )
     silent = [f"{user} on {collection}" for collection, user in found.cells if _is_silent(found, collection, user)]
     if silent:
-        made.append(
-            f"{found.against} hardly falls behind the skyline, or not beyond chance, so there is no ratio, with "
-            f"{listed(silent)}."
-        )
+        made.append(f"{found.against}’s regret is below 1 % of S, so there is no ratio, with {listed(silent)}.")
     return [*made, *found.left_out]
 
 

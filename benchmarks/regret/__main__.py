@@ -1,0 +1,90 @@
+"""`make regret`: run the study of regret, and write its tables, its picture and its raw figures.
+
+python -m benchmarks.regret [--data FOLDER] [--results FOLDER] [--json FILE] [--out PAGE] [--picture FILE]
+
+Other options are those of `rankloop run`.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rankloop.cli.terminal import err
+from rankloop.run import this_machine
+from rankloop.studies.formats import escape_markdown, markdown
+from rankloop.studies.regret.findings import Findings, read_findings
+from rankloop.studies.regret.tables import sentences, tables_for
+
+ROOT = Path(__file__).parents[2]
+COLLECTIONS = {"mq2008": "MQ2008", "mslr-sample": "MSLR-WEB10K-sample", "clueweb09": "ClueWeb09-Webis"}
+"""The study's names of the published collections, and those of their folders."""
+BEGIN, END = "<!-- written by `make regret` -->\n", "<!-- the end of what `make regret` writes -->\n"
+
+
+def main(words: list[str] | None = None) -> None:
+    """Run, or go on where it was stopped; then write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.regret", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--results", type=Path, default=Path("results/regret"))
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--picture", type=Path)
+    given, options = parser.parse_known_args(words)
+    for name, folder in COLLECTIONS.items():
+        if (given.data / folder).is_dir():
+            options += ["--data", f"{name}={given.data / folder}"]
+    program = "from rankloop.cli import main; main()"
+    command = [sys.executable, "-c", program, "run", "regret", "--out", str(given.results), *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    found = read_findings(given.results)
+    assert found is not None, f"{given.results} has no findings"
+    figures = {"commit": commit(), "machine": this_machine(), "found": msgspec.to_builtins(found)}
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    text = page(found, figures)
+    if given.picture:
+        shutil.copy(given.results / "figures" / "regret.png", given.picture)
+        text = f"![Each learner’s regret in each cell, beside ROLTR’s](images/{given.picture.name})\n\n{text}"
+    if given.out:
+        written = given.out.read_text(encoding="utf-8")
+        given.out.write_text(replaced(written, text), encoding="utf-8")
+    else:
+        print(text)
+    for sentence in sentences(found):
+        err.print(sentence, markup=False)
+
+
+def commit() -> str:
+    """Of the sources that were measured."""
+    words = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False).stdout.strip()
+
+
+def page(found: Findings, figures: dict[str, Any]) -> str:
+    """What stands between the marks: a sentence for each learner, and the tables."""
+    machine = figures["machine"]
+    told = f"At commit {figures['commit']}, {machine['cores']} × {machine['processor']}."
+    said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(found))
+    return "\n".join([said, "", *map(markdown, tables_for(found)), told, ""])
+
+
+def replaced(written: str, text: str) -> str:
+    """A page with other results.
+
+    >>> replaced(f"before {BEGIN}old {END}after", "new ") == f"before {BEGIN}\\nnew \\n{END}after"
+    True
+    """
+    before, _, rest = written.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    assert rest, "the page has marks where results belong"
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    main()
