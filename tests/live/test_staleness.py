@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from rankloop.learners import PDGD, ROLTR, Posterior
+from rankloop.learners import DBGD, PDGD, PMGD, ROLTR, Posterior
 from rankloop.live.events import Event
 from rankloop.live.fold import Fold
+from rankloop.live.models import cosine
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
 from rankloop.live.staleness import foreign_weight, moved, weight_of
 
@@ -85,6 +86,8 @@ CHANGES = {
 LEARNERS = {
     "ROLTR": ROLTR(reward="ips-", learning_rate=0.1),
     "PDGD": PDGD(),
+    "DBGD": DBGD(learning_rate=0.03),
+    "PMGD": PMGD(learning_rate=0.1),
     "Posterior": Posterior(),
 }
 
@@ -101,6 +104,16 @@ def test_a_log_folded_again_with_people_missing_or_pages_late_is_as_good(lives, 
     anew = refolded(live.settings, CHANGES[change](closed))
     assert quality(live) > 0.85
     assert quality(anew) > quality(live) - LOST
+    assert cosine(anew.ranker.weights, live.ranker.weights) > (0.999 if name == "Posterior" else 0.98)
+
+
+def test_the_order_of_pages_matters_least_to_a_posterior(lives):
+    """It believes the same in the end, and is as sure: what a page says depends a little on where the mean stands."""
+    live, closed = lives["Posterior"]
+    anew = refolded(live.settings, shuffled(closed))
+    one, other = (fold.settings.learner.belief(fold.ranker.model) for fold in (live, anew))
+    assert np.abs(one.weights - other.weights).max() < 2.0 * one.weights_deviation.max()
+    assert one.weights_deviation == pytest.approx(other.weights_deviation, rel=0.05)
 
 
 @pytest.mark.parametrize("factor", [0.1, 0.5, 2.0, 10.0])

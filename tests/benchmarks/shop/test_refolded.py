@@ -1,0 +1,39 @@
+"""A shop's log folded again, with people erased, pages late, in any order: a posterior hardly notices."""
+
+import numpy as np
+import pytest
+from benchmarks.shop.refolded import CHANGES, VISITORS, folded, late, lived, shuffled, without
+from benchmarks.shop.visits import ndcg_of, scaled, settings_of
+from benchmarks.shop.world import Shop
+
+from rankloop.live.models import cosine
+
+
+@pytest.fixture(scope="module")
+def shop():
+    return Shop(20)
+
+
+@pytest.fixture(scope="module")
+def life(shop):
+    return lived(shop, settings_of({"name": "shop", "guards": {"control": 0.0}}, 1), 1_200, 1)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_posteriors_order_and_direction_hardly_change(shop, life, change):
+    live, closed = life
+    features = [X.astype(np.float32) for X in scaled(shop, "raw")]
+    anew = folded(live.settings, CHANGES[change](closed))
+    assert cosine(live.ranker.weights, anew.ranker.weights) > 0.99
+    assert ndcg_of(anew.view(), shop, features) == pytest.approx(ndcg_of(live.view(), shop, features), abs=0.01)
+    assert anew.fates["learned"] == len(CHANGES[change](closed))
+
+
+def test_the_changes_are_what_they_say(life):
+    _, closed = life
+    assert 1 - len(without(closed, 0.05)) / len(closed) == pytest.approx(0.05, abs=0.02)
+    assert len({shown.client for _, shown in closed}) <= VISITORS
+    for changed in (late(closed, 0.1), shuffled(closed)):
+        assert sorted(pair[0].offset for pair in changed) == [pair[0].offset for pair in closed]
+    moved = np.array([closed.index(pair) for pair in late(closed[:400], 0.1)]) - np.arange(400)
+    assert (moved < -50).sum() == pytest.approx(30, abs=20)
