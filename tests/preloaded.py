@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -121,4 +122,9 @@ def _command(
     sys.argv = ["rankloop", *words]
     from rankloop.cli import main
 
-    main(list(words))
+    try:
+        main(list(words))
+    finally:
+        # As an interpreter ends: pools are told before their workers are waited for. A forked process waits first, and
+        # joblib's workers would wait for work as long.
+        threading._shutdown()

@@ -158,7 +158,7 @@ def free_port():
 
 
 def toml_blocks():
-    """Every block of TOML in the documentation, as a study: a block without grids gets one."""
+    """Every block of TOML in the documentation, as a study: one without grids gets a grid, and a small collection."""
     grid = '\n[[grids]]\nname = "any"\nlearners = [{ learner = "ROLTR" }]\n'
     for page in TEXTS:
         for number, block in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
@@ -168,7 +168,8 @@ def toml_blocks():
                 yield pytest.param(block, id=f"{page.name}-{number}")
             else:
                 named = 'name = "any"\n' if not re.search(r"^name = ", block, re.MULTILINE) else ""
-                yield pytest.param(named + block + grid, id=f"{page.name}-{number}")
+                small = 'collections = ["tiny"]\n' if not re.search(r"^collections = ", block, re.MULTILINE) else ""
+                yield pytest.param(named + small + block + grid, id=f"{page.name}-{number}")
 
 
 @pytest.mark.parametrize("text", list(toml_blocks()))

@@ -16,7 +16,10 @@ from rankloop.sources import fingerprint, fingerprint_of, modules_of, sources_of
 
 KEYS = """
 import json
-import os
+import sys
+from pathlib import Path
+import rankloop
+from rankloop import sources
 from rankloop.studies.records import key_of
 from rankloop.studies.specification import cells, parse
 study = parse('''
@@ -26,43 +29,37 @@ users = ["noisy"]
 repeats = 1
 grids = [{ name = "a", learners = [{ learner = "ROLTR" }, { learner = "PDGD" }] }]
 ''', "small")
-print(json.dumps({cell.label: key_of(cell, "content") for cell in cells(study)}))
+
+def keys(*edited):
+    # Of the same two runs, with lines added to these modules; the code that runs stays that of before.
+    before = {path: path.read_bytes() for path in map(Path(rankloop.__file__).parent.joinpath, edited)}
+    for path, source in before.items():
+        path.write_bytes(source + b"\\nCHANGED = True\\n")
+    sources.fingerprint.cache_clear()
+    found = {cell.label: key_of(cell, "content") for cell in cells(study)}
+    for path, source in before.items():
+        path.write_bytes(source)
+    return found
+
+print(json.dumps([keys(*edited) for edited in json.loads(sys.argv[1])]))
 """
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory):
-    """A copy of the package to edit."""
-    folder = tmp_path_factory.mktemp("sources")
-    shutil.copytree(Path(rankloop.__file__).parent, folder / "rankloop", ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
-
-
-def keys(folder, *edited):
-    """The keys of the same two runs, with lines added to these modules."""
-    before = {path: (folder / "rankloop" / path).read_bytes() for path in edited}
-    for path, source in before.items():
-        (folder / "rankloop" / path).write_bytes(source + b"\nCHANGED = True\n")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", KEYS], cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-    finally:
-        for path, source in before.items():
-            (folder / "rankloop" / path).write_bytes(source)
-    return json.loads(done.stdout)
-
-
 @pytest.mark.slow
-def test_a_key_changes_with_the_sources_that_compute_the_run_and_with_no_others(copied):
-    first = keys(copied)
+def test_a_key_changes_with_the_sources_that_compute_the_run_and_with_no_others(tmp_path):
+    package = Path(rankloop.__file__).parent
+    shutil.copytree(package, tmp_path / "rankloop", ignore=shutil.ignore_patterns("__pycache__"))
+    elsewhere = ("cli/app.py", "web/site.py", "live/service.py", "studies/report.py")
+    edits = [(), elsewhere, ("learners/roltr.py",), ("kernels/draws.py",)]
+    done = subprocess.run(
+        [sys.executable, "-c", KEYS, json.dumps(edits)], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, untouched, gradient, shared = json.loads(done.stdout)
     assert len(set(first.values())) == 2
-    assert keys(copied, "cli/app.py", "web/site.py", "live/service.py", "studies/report.py") == first
-    gradient = keys(copied, "learners/roltr.py")
+    assert untouched == first
     assert gradient["ROLTR"] != first["ROLTR"]
     assert gradient["PDGD"] == first["PDGD"]
-    shared = keys(copied, "kernels/draws.py")
     assert not {*shared.values()} & {*first.values()}
 
 

@@ -19,23 +19,25 @@ ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
 
-@pytest.fixture
-def cluster(monkeypatch):
-    """A head without work of its own, and two nodes with one core each."""
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without work of its own, and a node with one core."""
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    nodes = [started.add_node(num_cpus=1) for _ in range(2)]
-    started.wait_for_nodes()
-    yield started, nodes
-    started.shutdown()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_DISABLE_IMPORT_WARNING", "1")
+        environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        started = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        started.add_node(num_cpus=1)
+        started.wait_for_nodes()
+        yield started
+        started.shutdown()
 
 
 def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp_path, cluster):
-    started, nodes = cluster
-    text = SMALL.replace("= 200", "= 20000").replace("= 100", "= 10000")
+    another = cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    text = SMALL.replace("= 200", "= 8000").replace("= 100", "= 4000")
     study = parse(text, "small")
     plan = make_plan(study, cells(study), tmp_path / "ray")
     killed = []
@@ -43,9 +45,9 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
     def show(progress):
         if progress.done >= 3 and not killed:
             killed.append(progress.done)
-            started.remove_node(nodes[0], allow_graceful=False)
+            cluster.remove_node(another, allow_graceful=False)
 
-    with claimed(plan) as plan, RayCluster(started.address) as engine:
+    with claimed(plan) as plan, RayCluster(cluster.address) as engine:
         outcome = run_plan(plan, engine, show)
     assert killed
     assert killed[0] < len(plan.missing)
@@ -70,7 +72,6 @@ def own_methods():
 @pytest.mark.usefixtures("own_methods")
 def test_nodes_are_sent_the_files_of_a_plugin(tmp_path, cluster):
     """They need no folder of this machine: it is gone before anything runs."""
-    started, _ = cluster
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "sent_steps.py").write_text("STEP = 0.1\n")
@@ -79,7 +80,7 @@ def test_nodes_are_sent_the_files_of_a_plugin(tmp_path, cluster):
     text = SMALL.replace('[{ learner = "ROLTR" }, { learner = "PDGD" }]', learners)
     study = parse('plugins = ["sent_methods"]\n' + text, "small", mine)
     plan = make_plan(study, cells(study), tmp_path / "ray")
-    with claimed(plan) as plan, RayCluster(started.address, study.plugins) as engine:
+    with claimed(plan) as plan, RayCluster(cluster.address, study.plugins) as engine:
         shutil.rmtree(mine)
         outcome = run_plan(plan, engine, lambda _: None)
     assert outcome.failures == []

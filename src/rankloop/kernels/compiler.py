@@ -31,6 +31,9 @@ from rankloop.home import home
 from rankloop.sources import fingerprint, sources_of
 
 _KEPT_GENERATIONS = 6
+"""Of the package: an older one is of no use to anybody."""
+_KEPT_OUTSIDE = 64
+"""Of code from outside: each is one person's method or user, and several take turns."""
 _implementers: dict[type, set[str]] = {}
 """By kind of named tuple, the modules that say what is done with it."""
 _COMPILED = re.compile(rb"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
@@ -128,7 +131,7 @@ def _folder_for(function: str, types: set[str]) -> Path | None:
     folder = cache_folder() / f"outside-{fingerprint(*sorted(outside))}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        _forget_old_generations(cache_folder(), "outside-*")
+        _forget_old_generations(cache_folder(), "outside-*", _KEPT_OUTSIDE)
     return folder
 
 
@@ -166,7 +169,7 @@ def cache_folder() -> Path:
     folder = base / f"rankloop-{sources_fingerprint(Path(__file__).parents[1])}"
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        _forget_old_generations(base, "rankloop-*")
+        _forget_old_generations(base, "rankloop-*", _KEPT_GENERATIONS)
     return folder
 
 
@@ -183,10 +186,10 @@ def sources_fingerprint(package: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _forget_old_generations(base: Path, pattern: str) -> None:
+def _forget_old_generations(base: Path, pattern: str, kept: int) -> None:
     try:
         generations = sorted(base.glob(pattern), key=lambda folder: folder.stat().st_mtime)
     except FileNotFoundError:
         return  # another process is tidying up
-    for folder in generations[:-_KEPT_GENERATIONS]:
+    for folder in generations[:-kept]:
         shutil.rmtree(folder, ignore_errors=True)
