@@ -16,6 +16,7 @@ from rankloop.data.collection import Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import best_possible, evaluate, measured, ndcg_per_query
 from rankloop.metrics import mean_over_queries, ndcg, value
+from rankloop.rankers import MLP
 from rankloop.rankers.linear import LINEAR, score_linear_columns
 
 from .proofs import literal, small
@@ -82,6 +83,15 @@ def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
 def test_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(SettingsError, match="weights must be finite, one per feature"):
         evaluate(weights, one_query([1.0, 2.0], [0, 1]))
+
+
+def test_weights_of_a_network_want_the_network():
+    network = MLP(hidden=(2,))
+    weights = network.parameters("zeros", 1, 1).weights
+    split = one_query([1.0, 2.0], [0, 1])
+    with pytest.raises(SettingsError, match=r"got shape \(1, 6\); if they are of another ranker, give it as ranker="):
+        evaluate(weights, split)
+    assert evaluate(weights, split, ranker=network) > 0
 
 
 SEVERAL = ("ndcg@10", "ndcg@all", "ndcg-linear@3", "err@10", "p@5", "mrr", "map", "map(rel=2)@20")

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rankloop.errors import DataError, SettingsError
-from rankloop.pictures import Picture, Size, calm, lines_for, spread
+from rankloop.pictures import Picture, Size, calm, draw_line, lines_for, panels, spread, title
 
 
 def test_names_beside_lines_keep_their_distance_and_order():
@@ -61,6 +61,29 @@ def test_methods_keep_their_colours_and_settings_have_ordered_ones():
     assert len({line.colour for line in mine.values()}) == 3
     ordered = lines_for({f"{x}": {"learner": "ROLTR", "discount": x} for x in (0.0, 0.5, 1.0)})
     assert len({line.colour for line in ordered.values()}) == 3
+
+
+def test_no_two_learners_of_a_panel_look_alike():
+    rates = {f"PDGD {rate}": {"learner": "PDGD", "learning_rate": rate} for rate in (0.01, 0.03, 0.1, 0.3, 1.0)}
+    others = {name: {"learner": name} for name in ("ROLTR", "MDPRank", *(f"Mine{i}" for i in range(9)))}
+    drawn = lines_for(rates | others)
+    assert len({(line.colour, line.dash) for line in drawn.values()}) == len(drawn)
+    assert len({drawn[label].colour for label in list(rates)[:4]}) == 1
+    assert [drawn[name].dash for name in ("ROLTR", "MDPRank")] == ["-", "--"]
+    rewards = {f"{reward} {rate}": {"learner": "ROLTR", "reward": reward, "learning_rate": rate, "discount": rate}
+               for reward in ("ips+-", "naive+-") for rate in (0.1, 0.2)}  # fmt: skip
+    assert len({(line.colour, line.dash) for line in lines_for(rewards).values()}) == 4
+
+
+def test_a_single_point_is_seen_and_a_long_title_is_whole():
+    with calm():
+        _, axes = panels(1, 2)
+        draw_line(axes[0, 0], [100], np.array([0.4]), None, lines_for({"a": {"learner": "ROLTR"}})["a"])
+        title(axes[0, 0], "informational cascade (after-click) with a name of its own clicks", "a collection")
+    assert axes[0, 0].lines[0].get_marker() == "o"
+    shown = axes[0, 0].get_title()
+    assert shown.replace("\n", " ").endswith("with a name of its own clicks, a collection")
+    assert max(map(len, shown.split("\n"))) < 60
 
 
 def drawing():

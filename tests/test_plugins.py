@@ -10,7 +10,7 @@ import rankloop as rl
 from rankloop import plugins
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
-from rankloop.plugins import Registry, load, needed_by, register
+from rankloop.plugins import ATTRIBUTES, Registry, attribute, load, needed_by, register
 from rankloop.rankers import RANKERS, Ranker
 from rankloop.settings import whole_number
 
@@ -18,13 +18,13 @@ from rankloop.settings import whole_number
 @pytest.fixture(autouse=True)
 def nothing_stays(monkeypatch):
     """What a test brings is gone after it: from the registries, the modules and the module path."""
-    modules, kept = set(sys.modules), {id(one): dict(one) for one in (LEARNERS, RANKERS)}
+    modules, kept = set(sys.modules), {id(one): dict(one) for one in (LEARNERS, RANKERS, ATTRIBUTES)}
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(plugins, "_loaded", set())
     yield
     for name in set(sys.modules) - modules:
         del sys.modules[name]
-    for one in (LEARNERS, RANKERS):
+    for one in (LEARNERS, RANKERS, ATTRIBUTES):
         one.clear()
         one.update(kept[id(one)])
 
@@ -89,6 +89,37 @@ def test_a_name_belongs_to_one_class():
 def test_only_settings_of_the_three_kinds_are_registered(thing):
     with pytest.raises(SettingsError, match="register takes a class on"):
         register(thing)
+
+
+def test_people_see_the_attributes_that_a_plugin_brings_and_their_collection_lacks():
+    @attribute
+    def taste(split):
+        return 0.25 + 0.5 * (split.grades > 1)
+
+    data, person = rl.load("tiny"), rl.users.trust(rl.users.ByAttribute("taste"))
+    crowd = rl.users.mixture(["noisy", rl.users.drift(["perfect", person], at=[5])])
+    assert crowd.all_attributes == ("taste",)
+    assert rl.users.noisy().seen_on(data) is data
+    seen = crowd.seen_on(data)
+    assert seen.test.attribute("taste").tolist() == (0.25 + 0.5 * (data.test.grades > 1)).tolist()
+    assert seen.content_hash != data.content_hash
+    run = rl.simulate(rl.PDGD(), person, data, 50, seed=1, evaluate_every=0)
+    same = rl.simulate(rl.PDGD(), person, data.with_attributes(taste=taste), 50, seed=1, evaluate_every=0)
+    assert run.clicks.tolist() == same.clicks.tolist()
+    assert run.settings["data"]["hash"] == seen.content_hash
+    own = data.with_attributes(taste=lambda split: 0.0 * split.grades)
+    assert person.seen_on(own) is own
+
+
+def test_an_attribute_has_one_home_and_is_a_function():
+    def files(split):
+        return split
+
+    attribute(plugins.files)
+    with pytest.raises(SettingsError, match=r"would be the attribute 'files', but rankloop\.plugins\.files has that"):
+        attribute(files)
+    with pytest.raises(SettingsError, match="attribute takes a function of a split"):
+        attribute("taste")
 
 
 def test_a_registry_without_names_is_told():

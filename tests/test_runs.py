@@ -4,9 +4,11 @@ import json
 import math
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
+from rankloop.data import load
 from rankloop.errors import SettingsError
 from rankloop.learners import PDGD, ROLTR
 from rankloop.many import simulate_many
@@ -56,6 +58,28 @@ def test_curves_have_a_row_for_each_point_and_names_as_in_a_study():
     assert [row["offline_ndcg"] for row in first] == RUNS[0].offline_curve[:, 1].tolist()
     wanted = [None, *(RUNS[0].online_curve[at : at + 20].mean() for at in (0, 20, 40))]
     assert [row["online_ndcg"] for row in first] == wanted
+
+
+def test_runs_and_studies_have_the_same_columns(tmp_path):
+    from rankloop.engines.threads import LocalThreads
+    from rankloop.studies.runner import claimed, make_plan, run_plan
+    from rankloop.studies.specification import Grid, Study, cells
+
+    metrics = ("ndcg", "map", "err")
+    study = Study(
+        name="mine", impressions=60, repeats=1, evaluate_every=20, users=("noisy",),
+        collections=({"data": "tiny", "folds": [1]},), metrics=metrics,
+        grids=(Grid(name="g", learners=({"learner": "PDGD"},)),),
+    )  # fmt: skip
+    with claimed(make_plan(study, cells(study), tmp_path)) as plan, LocalThreads(1) as threads:
+        results = run_plan(plan, threads, lambda _: None).results
+    run = simulate(PDGD(), noisy(), load("tiny"), 60, seed=1, evaluate_every=20, metrics=metrics)
+    for rows, places in (("runs", {"key", "grid", "stands_for", "is_published"}), ("curves", {"key", "grid"})):
+        ours, theirs = run.to_arrow(rows), results.to_arrow(rows)
+        assert set(ours.column_names) == set(theirs.column_names) - places
+        for name in set(ours.column_names) - {"learning_seconds", "evaluation_seconds", "settings", "manifest"}:
+            assert str(ours.column(name).to_pylist()) == str(theirs.column(name).to_pylist()), name  # nan too
+    assert pq.read_table(tmp_path / "results.parquet").column_names == results.to_arrow().column_names
 
 
 def test_a_frame_holds_the_same_as_the_table():
@@ -139,7 +163,9 @@ def test_other_metrics_have_columns_summaries_comparisons_and_pictures():
     assert rows[1]["offline_map"] == runs[1].by("map").offline
     assert rows[1]["online_mrr@10"] == runs[1].by("mrr@10").online
     assert runs.summary("map")[0]["offline_mean"] == pytest.approx(np.mean([run.by("map").offline for run in runs[:3]]))
-    assert "online" not in str(runs.summary("map")).splitlines()[0]
+    assert "online" not in str(runs.summary("map")).lower()
+    assert "Offline: MAP on held-out queries" in str(runs.summary("map"))
+    assert "Online: Σ 0.9995^i · MRR@10 of the pages shown" in str(runs.summary("mrr@10"))
     assert [row["measure"] for row in runs.compare("ROLTR", "PDGD", metric="map")] == ["offline"]
     assert [row["measure"] for row in runs.compare("ROLTR", "PDGD", metric="mrr@10")] == ["online", "offline"]
     drawn = runs.plot(metric="map").figure.axes[0].lines[0].get_ydata()

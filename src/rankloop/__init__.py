@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rankloop.many import simulate_many as simulate_many
     from rankloop.online import OnlineRanker as OnlineRanker
     from rankloop.online import Page as Page
+    from rankloop.plugins import attribute as attribute
     from rankloop.plugins import register as register
     from rankloop.rankers import MLP as MLP
     from rankloop.rankers import Linear as Linear
@@ -54,7 +55,7 @@ _HOMES = {
     "evaluation": ("evaluate",),
     "learners": ("COLTR", "DBGD", "PDGD", "PMGD", "ROLTR", "FixedWeights", "MDPRank", "Oracle", "Posterior"),
     "online": ("OnlineRanker", "Page"),
-    "plugins": ("register",),
+    "plugins": ("attribute", "register"),
     "many": ("simulate_many",),
     "rankers": ("MLP", "Linear"),
     "run": ("Run",),

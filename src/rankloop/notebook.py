@@ -18,6 +18,7 @@ from rankloop.runs import Runs
 _WIDTH, _HEIGHT = 420, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 96, 22, 30
 _MOST_PANELS = 6
+_DASHES = {"--": "5 3", ":": "1.5 2.5", "-.": "7 2.5 1.5 2.5"}
 _INVISIBLE = ("#555555", "#000000")  # on a dark page
 _CARD = "display:inline-block;vertical-align:top;margin:0 1.2em 0.6em 0;font-family:sans-serif;font-size:0.9em"
 
@@ -29,7 +30,7 @@ class Series(NamedTuple):
     colour: str
     at: Any
     values: Any
-    dashed: bool = False
+    dash: str = "-"
 
 
 def run_html(run: Run) -> str:
@@ -74,8 +75,8 @@ def runs_html(runs: Runs) -> str:
         for label in here.labels:
             at, values, _ = curves(here.select(label=label), "offline")
             if len(at) > 1:
-                colour, dash = _hex(lines[label].colour), lines[label].dash != "-"
-                series.append(Series(lines[label].name, colour, at, values.mean(axis=0), dash))
+                colour = _hex(lines[label].colour)
+                series.append(Series(lines[label].name, colour, at, values.mean(axis=0), lines[label].dash))
         if series:
             title = f"{user} clicks, {collection}: held-out {here.ndcg}"
             charts.append(f'<div style="{_CARD}">{chart(series, title)}</div>')
@@ -111,7 +112,7 @@ def chart(series: Sequence[Series], title: str) -> str:
     below = -np.inf
     for end, one in ends:
         points = " ".join(f"{x(float(at))},{y(float(v))}" for at, v in zip(one.at, one.values, strict=True))
-        dash = ' stroke-dasharray="5 3"' if one.dashed else ""
+        dash = f' stroke-dasharray="{_DASHES[one.dash]}"' if one.dash in _DASHES else ""
         parts.append(f'<polyline points="{points}" fill="none" stroke="{one.colour}" stroke-width="1.8"{dash}/>')
         below = max(end, below + 12)
         name = one.name if len(one.name) <= 15 else f"{one.name[:14]}…"

@@ -6,7 +6,8 @@ for print, with smaller type and fonts that can be embedded.
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from rankloop.settings import flat, is_number, varying
 # Okabe and Ito's palette; ROLTR, the subject, gets the strongest colour.
 CYCLE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000")
 _METHODS = {"ROLTR": 0, "PDGD": 1, "COLTR": 2, "PMGD": 3, "DBGD": 4, "MDPRank": 6}
+DASHES = ("-", "--", ":", "-.")
 _LONGEST = 26  # characters of a name beside a line
 _NARROWEST = 2.4  # inches of a panel, below which panels stand one below the other
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
@@ -143,12 +145,26 @@ def side_by_side(columns: int, size: Size | None) -> bool:
 def head(drawing: Drawing, title: str, size: Size | None) -> None:
     """A title; in print, the caption has it."""
     if size is None:
-        drawing.suptitle(title, fontsize=11, x=0.01, ha="left", parse_math=False)
+        text = wrapped(title, float(drawing.get_size_inches()[0]), 11)
+        drawing.suptitle(text, fontsize=11, x=0.01, ha="left", parse_math=False)
 
 
 def title(axis: Axes, *parts: str) -> None:
-    """What a panel shows."""
-    axis.set_title(", ".join(short(part) for part in parts if part), parse_math=False)
+    """What a panel shows, on as many lines as it needs."""
+    columns = axis.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
+    room = _extent(axis)[0] / columns - 0.7  # the scale, and names beside lines
+    text = ", ".join(part for part in parts if part)
+    axis.set_title(wrapped(text, room, float(axis.title.get_fontsize())), parse_math=False)
+
+
+def wrapped(text: str, inches: float, points: float, lines: int = 3) -> str:
+    r"""Text on lines so wide, in type of a size; what does not fit on three of them is cut.
+
+    >>> wrapped("navigational cascade (after-click) clicks", 2.0, 10)
+    'navigational cascade\n(after-click) clicks'
+    """
+    letters = max(8, int(inches * 72 / (0.56 * points)))  # a letter is a bit wider than half its height
+    return textwrap.fill(text, letters, max_lines=lines, placeholder="…")
 
 
 def impressions_axis(axis: Axes, last: int) -> None:
@@ -162,7 +178,9 @@ def impressions_axis(axis: Axes, last: int) -> None:
 
 def draw_line(axis: Axes, at: Any, mean: NDArray[Any], half: NDArray[Any] | None, line: Line) -> tuple[float, Line]:
     """Draw one learner with its band; the height at which its line ends."""
-    axis.plot(at, mean, line.dash, color=line.colour, linewidth=1.7 if _extent(axis)[0] > 6 else 1.2)
+    single = "o" if len(mean) == 1 else None  # a single point draws no line
+    width = 1.7 if _extent(axis)[0] > 6 else 1.2
+    axis.plot(at, mean, linestyle=line.dash, marker=single, markersize=4, color=line.colour, linewidth=width)
     if half is not None:
         axis.fill_between(at, mean - half, mean + half, color=line.colour, alpha=0.15, linewidth=0)
     return float(mean[-1]) if len(mean) else np.nan, line
@@ -228,7 +246,8 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
     """How each learner looks, from its settings by label and from what varies among them.
 
     Methods have their own colours. Settings of one method: an ordered setting (γ, η) gets ordered colours; naive
-    rewards are dashed beside their unbiased twins; where a word and a number vary, the word splits the panels.
+    rewards are dashed beside their unbiased twins; where a word and a number vary, the word splits the panels. No two
+    lines of a panel look alike: beside other methods, the settings of one differ by their dashes.
     """
     by_label = {label: flat(settings) for label, settings in learners.items()}
     varied = [key for key in varying(by_label.values()) if key != "label"]
@@ -240,7 +259,7 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
         {_METHODS.get(str(settings.get("learner"))) for settings in by_label.values()} if "learner" in varied else {}
     )
     free = [colour for place, colour in enumerate(CYCLE) if place not in taken] or list(CYCLE)
-    made = {}
+    made: dict[str, Line] = {}
     for index, (label, settings) in enumerate(by_label.items()):
         group = str(settings[words[0]]) if splits else ""
         if ordered and (splits or varied == numbers):
@@ -249,8 +268,16 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
         else:
             colour, dash = _look(settings, free[index % len(free)], methods="learner" in varied)
         name = label.removeprefix(f"{group} ") if group else label
-        made[label] = Line(short(name), colour, dash, group)
+        seen = {(line.colour, line.dash) for line in made.values() if line.group == group}
+        made[label] = Line(short(name), *_unlike(seen, colour, dash, free), group)
     return made
+
+
+def _unlike(seen: Collection[tuple[Any, str]], colour: Any, dash: str, free: Sequence[str]) -> tuple[Any, str]:
+    """A look that nobody has yet: the same colour in another dash, then other colours."""
+    dashes = (dash, *(one for one in DASHES if one != dash))
+    looks = ((one, how) for one in (colour, *free, *CYCLE) for how in dashes)
+    return next((look for look in looks if look not in seen), (colour, dash))
 
 
 def _look(settings: dict[str, Any], free: str, *, methods: bool) -> tuple[Any, str]:

@@ -1,4 +1,5 @@
-"""Work from outside the package: modules that bring people, learners and rankers, and the registries they enter.
+"""Work from outside the package: modules that bring people, learners, rankers and attributes of documents, and the
+registries they enter.
 
 A study file names them (`plugins = ["my_methods"]`), a command takes them (`--plugin my_methods`), and an installed
 package announces them as entry points of the group `rankloop.plugins`. Those are loaded only when somebody asks for a
@@ -9,7 +10,7 @@ import importlib
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _loaded: set[str] = set()
 
 Kind = TypeVar("Kind", bound=type[Any])
+Told = TypeVar("Told", bound=Callable[..., Any])
 
 
 class Registry(dict[str, Any]):
@@ -45,7 +47,7 @@ class Registry(dict[str, Any]):
 
     def add(self, kind: Any) -> None:
         """Make a settings class known. A name belongs to one class; a module that is loaded again replaces its own."""
-        name = kind.__struct_config__.tag
+        name = kind.__struct_config__.tag if hasattr(kind, "__struct_config__") else kind.__name__
         if not isinstance(name, str):
             raise SettingsError(f"{_place(kind)}: a {self.what} needs a name, given as tag=…")
         there = self.get(name)
@@ -75,6 +77,22 @@ def name_in_files(name: str) -> str:
     ('position_based', 'mlp')
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+ATTRIBUTES = Registry("attribute")
+"""Functions that tell something of each document of a split, by name."""
+
+
+def attribute(function: Told) -> Told:
+    """Make an attribute of documents known by the name of the function that tells it; for use as a decorator.
+
+    Given a split, the function gives one number for each document. People who look at an attribute that their
+    collection lacks are shown this one.
+    """
+    if not callable(function) or not hasattr(function, "__name__"):
+        raise SettingsError(f"attribute takes a function of a split, with a name; got {function!r}")
+    ATTRIBUTES.add(function)
+    return function
 
 
 def register(kind: Kind) -> Kind:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloop.display import MISSING, counted, listed, mean_text, p_value, signed
 from rankloop.errors import SettingsError
+from rankloop.metrics.names import metric
 from rankloop.run import Curves, Run
 from rankloop.settings import flat, require_choice, varying
 from rankloop.sheets import Row, Sheet, as_frame
@@ -109,7 +110,7 @@ class Runs(Sequence[Run]):
     def to_arrow(self, rows: Literal["runs", "curves"] = "runs") -> "pa.Table":
         """An Arrow table: a row for each run, or for each run and evaluation point (`curves`).
 
-        Columns have the names that they have in a study's `results.parquet` and `curves.parquet`.
+        Columns are those of a study's `results.parquet` and `curves.parquet`, less the run's place in a study.
         """
         import pyarrow as pa
 
@@ -151,9 +152,10 @@ class Runs(Sequence[Run]):
             columns = {
                 name: column for name, column in columns.items() if name not in (f"online {title}", "middle half")
             }
+        online = f"Online: Σ 0.9995^i · {title} of the pages shown. " if f"online {title}" in columns else ""
         note = (
-            "Mean over runs ± 95 % t-interval, and the mean of their middle half. Online: Σ 0.9995^i over "
-            "the pages shown. Offline: on held-out queries at the end. Intervals: other seeds, the same folds."
+            f"Mean over runs ± 95 % t-interval, and the mean of their middle half. {online}"
+            f"Offline: {title} on held-out queries at the end. Intervals: other seeds, the same folds."
         )
         return Sheet(rows, columns, note)
 
@@ -266,11 +268,24 @@ def _run_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
     yield {
         **_identity(run, place),
         "impressions": len(run.online_curve),
+        **(row := measured_row(run)),
+        **under_names_of_their_own(row["others"]),
+    }
+
+
+def measured_row(run: Run) -> dict[str, Any]:
+    """What was measured of a run, as records, studies and tables of runs call it."""
+    return {
+        "metric": run.ndcg.name,
         "online_ndcg": run.online_ndcg,
         "offline_ndcg": run.offline_ndcg,
-        **{f"{side}_{one}": value for one in run.metrics if one != run.ndcg for side, value in _sides(run.by(one))},
         "gradient_variance": run.gradient_variance,
         "clicks_per_page": float(run.clicks.mean()),
+        "offline_at": run.offline_curve[:, 0].astype(int).tolist(),
+        "offline_curve": run.offline_curve[:, 1].tolist(),
+        "online_curve": run.online_means.tolist(),
+        "others": [by_metric(run.by(one)) for one in run.metrics if one != run.ndcg],
+        "weights": run.weights.tolist(),
         "learning_seconds": run.seconds["learning"],
         "evaluation_seconds": run.seconds["evaluation"],
         "settings": json.dumps(run.settings, sort_keys=True),
@@ -278,14 +293,36 @@ def _run_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
     }
 
 
-def _sides(curves: Curves) -> list[tuple[str, float]]:
-    return [("online", curves.online), ("offline", curves.offline)]
+def by_metric(curves: Curves) -> dict[str, Any]:
+    """A run by one metric, as a record has it."""
+    return {
+        "metric": curves.metric.name,
+        "online": curves.online,
+        "offline": curves.offline,
+        "offline_curve": curves.offline_curve[:, 1].tolist(),
+        "online_curve": curves.online_means.tolist(),
+    }
+
+
+def under_names_of_their_own(others: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """The ends of other metrics as columns: `offline_err@10`, and online where pages show enough."""
+    sides = {(one["metric"], side): one[side] for one in others for side in ("online", "offline")}
+    return {
+        f"{side}_{name}": value
+        for (name, side), value in sides.items()
+        if side == "offline" or metric(name).is_seen_on_pages
+    }
 
 
 def _curve_rows(run: Run, place: Place) -> Iterator[dict[str, Any]]:
-    shown = [None, *run.online_means.tolist()]
-    for (at, offline), online in zip(run.offline_curve.tolist(), shown, strict=False):  # no points, no means
-        yield {**_identity(run, place), "impression": int(at), "offline_ndcg": offline, "online_ndcg": online}
+    curves = {}
+    for one in (run.ndcg, *(one for one in run.metrics if one != run.ndcg)):
+        name, measured = "ndcg" if one == run.ndcg else one.name, run.by(one)
+        curves[f"offline_{name}"] = measured.offline_curve[:, 1].tolist()
+        if one.is_seen_on_pages:
+            curves[f"online_{name}"] = [None, *measured.online_means.tolist()]
+    for point, at in enumerate(run.offline_curve[:, 0].astype(int).tolist()):
+        yield {**_identity(run, place), "impression": at} | {name: curve[point] for name, curve in curves.items()}
 
 
 def _identity(run: Run, place: Place) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def simulate(
             f"{learner.name}: the variance of the gradient is recorded for linear rankers only; "
             f"got {learner.scoring_ranker!r}"
         )
+    data = data if isinstance(user, Bare) else user.seen_on(data)
     user = user.on(data)
     chosen = with_ndcg(named(metrics, page_size, "simulate"), page_size)
     settings["metrics"] = [one.name for one in chosen]

@@ -102,11 +102,11 @@ def test_records_are_verified_by_computing_some_again(rankloop, finished):
 
 
 def test_a_record_that_was_changed_is_exit_code_1(rankloop, finished, tmp_path):
-    for name in ("study.toml", "results.parquet"):
-        shutil.copy(finished / name, tmp_path / name)
-    table = pq.read_table(tmp_path / "results.parquet")
-    rows = [row | {"online_ndcg": row["online_ndcg"] + 1e-9} for row in table.to_pylist()]
-    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), tmp_path / "results.parquet")
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "results.parquet", *(tmp_path / "runs").glob("*.parquet")):
+        table = pq.read_table(path)
+        rows = [row | {"online_ndcg": row["online_ndcg"] + 1e-9} for row in table.to_pylist()]
+        pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
     code, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1")
     assert code == 1
     assert "DIFFERS: " in out

@@ -81,7 +81,7 @@ def test_a_second_start_says_what_the_report_leaves_out_and_how_to_see_it_again(
     few = ("--impressions", 200, "--repeats", 2, "--only", "ROLTR", "--only", "noisy")
     assert preloaded.run("run", "--data", "mine", *few, cwd=tmp_path).returncode == 0
     again = preloaded.run("run", "--data", "tiny", *few, cwd=tmp_path)
-    assert "Not shown, though in this folder: 2 runs on mine." in again.stdout
+    assert "Not shown, though in this folder: 2 runs on mine (--data may name several collections)." in again.stdout
     both = preloaded.run("run", "--data", "tiny", "--data", "mine", *few, cwd=tmp_path)
     assert "Not shown" not in both.stdout
     report = (tmp_path / "results" / "quick" / "report.md").read_text()

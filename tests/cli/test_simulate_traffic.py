@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rankloop as rl
-from rankloop.cli import main
+from rankloop.cli import main, simulate_traffic
 from rankloop.live.keys import create_key
 from rankloop.live.stores import open_store
 
@@ -55,6 +55,12 @@ def test_the_command_shows_curves_as_table_picture_and_json(service, data, tmp_p
     assert code == 0
     assert "goes on from version 60" in progress
     assert f"{here.offline_curve[-1, 1]:.4f}" in shown.splitlines()[1]
+
+
+def test_a_picture_of_a_single_point_shows_it(data, tmp_path):
+    run = rl.simulate(rl.PDGD(), rl.users.noisy(), data, 20, seed=1, evaluate_every=0)
+    simulate_traffic._draw(run, tmp_path / "point.svg")
+    assert "<use " in (tmp_path / "point.svg").read_text().partition('id="line2d')[2].partition("legend")[0]
 
 
 def test_the_command_without_a_service_says_one_sentence(command):

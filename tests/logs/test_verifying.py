@@ -92,6 +92,21 @@ def test_a_body_that_cannot_be_read_and_an_unknown_kind_are_sentences(log, store
     assert f"event {closed.offset}: 99 is no kind of event" in found
 
 
+def test_a_learner_that_nobody_here_knows_is_named_with_where_it_comes_from(log, store, address):
+    log.visit(1)
+    [model] = store.models()
+    settings = msgspec.json.decode(model.settings)
+    settings["learner"] = {"learner": "Nearest"}
+    change(store, f"UPDATE models SET settings = {blob(store, msgspec.json.encode(settings))}")
+    [problem] = problems(address)
+    assert problem.startswith(
+        f"the settings of model {model.name!r} cannot be read: learner.learner must be one of 'ROLTR'"
+    )
+    assert problem.endswith(
+        "If Nearest is your own, this must be started with the module that brings it: --plugin MODULE"
+    )
+
+
 def test_a_store_that_fails_while_it_is_read_is_no_damage_to_the_log(log, address, monkeypatch):
     def fail(reader, offset):
         raise StoreError("the disk refused a read")

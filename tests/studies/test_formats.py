@@ -65,3 +65,21 @@ def test_latex_compiles_whatever_names_hold(made_up, tmp_path):
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
     assert (tmp_path / "all.pdf").stat().st_size > 10_000
+    assert "Overfull" not in done.stdout.decode(errors="replace")
+
+
+def test_wide_and_long_tables_fit_a_page(tmp_path):
+    compiler = shutil.which("pdflatex") or skip_here("no LaTeX compiler: pdflatex is not installed")
+    columns = (Column("people", "name"), *(Column(f"method {i}") for i in range(14)), Column("how", "words"))
+    rows = tuple((Entry("navigational"), *([Entry("0.1234 ± 0.0012")] * 14), Entry("a b c " * 9)) for _ in range(70))
+    (tmp_path / "all.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs,amssymb,graphicx}\begin{document}"
+        + formats.latex(Table("t", "Large", columns, rows))
+        + formats.latex(Table("t", "Small", columns[:3], tuple(row[:3] for row in rows[:3])))
+        + r"\end{document}"
+    )
+    done = subprocess.run([compiler, "-interaction=nonstopmode", "all.tex"], cwd=tmp_path, capture_output=True)
+    said = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, said[-3000:]
+    assert "Overfull" not in said
+    assert "too large" not in said

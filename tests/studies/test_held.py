@@ -42,7 +42,7 @@ def kept(folder, key, data="tiny", impressions=200, seed=1, rate=0.1):
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        ({"data": "MQ2008"}, "on MQ2008"),
+        ({"data": "MQ2008"}, "on MQ2008 (--data may name several collections)"),
         ({"impressions": 5000}, "of 5,000 impressions"),
         ({"seed": 7}, "with other seeds"),
         ({"rate": 0.2}, "with other settings"),
@@ -55,7 +55,8 @@ def test_what_is_left_out_is_told_with_the_reason(tmp_path, other, reason):
     kept(tmp_path, "one", **other)
     assert left_out(tmp_path, {"shown"}, shown) == f"1 run {reason}"
     kept(tmp_path, "two", data="elsewhere")
-    assert left_out(tmp_path, {"shown"}, shown) == f"1 run {reason} and 1 run on elsewhere"
+    both = f"1 run {reason} and 1 run on elsewhere (--data may name several collections)"
+    assert left_out(tmp_path, {"shown"}, shown) == both
 
 
 def test_a_damaged_record_is_counted_too(tmp_path):

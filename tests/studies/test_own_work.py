@@ -88,6 +88,8 @@ def test_a_plugin_takes_part_from_any_folder_and_an_edit_gives_new_numbers_under
     (place / "steps.py").write_text("STEP = 0.001  # much smaller\n")
     done = preloaded.run("run", "../mine/own.toml", "--workers", 2, cwd=elsewhere)
     assert "4 runs, 2 done, 2 to do" in done.stderr
+    assert "2 runs of other sources (the code has changed since)" in done.stdout
+    assert "--data" not in (out / "report.md").read_text().partition("## How to reproduce")[0]
     assert values(out, "Stepping") != values(out, "PDGD")
     assert not keys(out, "Stepping") & before[0]
     assert keys(out, "PDGD") == before[1]
@@ -112,6 +114,40 @@ def test_a_plain_person_takes_part_in_a_study_and_in_tuning(place):
     done = preloaded.run("tune", "PDGD", *words, *chosen, cwd=place)
     assert done.returncode == 0, done.stderr
     assert plugins_of(place / "tuned.toml") == [str(place / "people.py")]
+
+
+TASTE = """
+import rankloop as rl
+
+@rl.attribute
+def taste(split):
+    return 1.0 * (split.features[:, 1] > split.features[:, 1].mean())
+"""
+
+
+def test_people_of_a_study_look_at_an_attribute_that_a_plugin_brings(place):
+    (place / "tastes.py").write_text(TASTE)
+    people = '["noisy", { attraction = { by = "attribute", attribute = "taste" } }]'
+    text = STUDY.replace('["methods"]', '["tastes"]').replace('["noisy"]', people)
+    (place / "own.toml").write_text(text.replace('{ learner = "Stepping" }, ', ""))
+    words = ("run", "own.toml", "--workers", 2)
+    done = preloaded.run(*words, cwd=place)
+    assert done.returncode == 0, done.stderr
+    out = place / "results" / "own"
+    before = {record.user: record.key for record in read_results(out).records if record.seed == 1}
+    # Other values of the attribute, other numbers: only for who looks at it.
+    (place / "tastes.py").write_text(TASTE.replace(" > ", " < "))
+    assert "4 runs, 2 done, 2 to do" in preloaded.run(*words, cwd=place).stderr
+    after = {record.user: record.key for record in read_results(out).records if record.seed == 1}
+    assert after["noisy"] == before["noisy"]
+    assert after["taste"] != before["taste"]
+    checked = preloaded.run("results", "verify", out, "--sample", 4, cwd=place)
+    assert checked.returncode == 0, checked.stdout
+    chosen = ("--user", '{ attraction = { by = "attribute", attribute = "taste" } }', "--data", "tiny", "--workers", 1)
+    few = ("--set", "learning_rate=0.01", "--impressions", 20, "--repeats", 1, "--out", "tuned.toml")
+    done = preloaded.run("tune", "PDGD", "--plugin", "tastes", *chosen, *few, cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert plugins_of(place / "tuned.toml") == [str(place / "tastes.py")]
 
 
 def test_a_command_takes_plugins_for_a_study_that_does_not_name_them(place):
@@ -199,6 +235,12 @@ print(msgspec.json.decode(text, type=ModelSettings).learner)
 """
     done = run([COMMAND[0], "-c", code], cwd=place)
     assert done.stdout.strip() == "Stepping()", done.stderr
+    without = code.replace('load(["methods"])', "") + "\n"
+    without = without.replace("print(", "from rankloop.live.settings import stored_settings\n").partition(
+        "msgspec.json"
+    )[0]
+    done = run([COMMAND[0], "-c", without + "stored_settings(text)"], cwd=place)
+    assert "got 'Stepping'. If Stepping is your own, this must be started with" in done.stderr
 
 
 def test_the_same_numbers_as_simulate(place):

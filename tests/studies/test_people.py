@@ -52,11 +52,12 @@ def test_a_method_is_at_home_where_its_assumption_about_examination_is_true(made
     ("levels", "sentence"),
     [
         ({"noisy": (520, 500), "noisy (slow)": (500, 510), "noisy trust": (500, 520)},
-         "ROLTR wins only on the people it assumes"),
+         "ROLTR wins only on the people it assumes: it is among the best with the one kind of people who look as it "
+         "assumes, but with neither other kind."),
         ({"noisy": (520, 500), "noisy (slow)": (520, 510), "noisy trust": (500, 520)},
-         "with 1 of the 1 kinds of people that look as it assumes, and with 1 of the 2 others"),
+         "is among the best with the one kind of people who look as it assumes, and with 1 of the 2 other kinds."),
         ({"noisy": (500, 520), "noisy (slow)": (500, 510), "noisy trust": (500, 520)},
-         "with 0 of the 1 kinds of people that look as it assumes, and with 0 of the 2 others"),
+         "ROLTR is not among the best with any kind of people."),
     ],
 )  # fmt: skip
 def test_a_sentence_says_who_merely_wins_on_the_people_it_assumes(made_up, levels, sentence):

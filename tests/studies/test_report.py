@@ -143,6 +143,28 @@ def test_the_same_results_give_the_same_page(made_up, tmp_path):
     assert not list(tmp_path.glob("*/.*partial"))
 
 
+def test_claims_are_judged_in_the_studies_that_ask_for_it(made_up, tmp_path):
+    learners = {"learner": "ROLTR"}, {"learner": "PDGD"}
+    assert "claim" not in written(made_up(small(*learners)), tmp_path / "own")[0].text
+    assert "The paper's claims" in written(made_up(small(*learners, claims=True)), tmp_path / "asks")[0].text
+    earlier = msgspec.structs.replace(small(*learners), name="rq4")  # of a folder from before studies could ask
+    assert "The paper's claims" in written(made_up(earlier), tmp_path / "earlier")[0].text
+
+
+def test_the_settings_hold_the_people_too(made_up, tmp_path):
+    results = made_up(small({"learner": "ROLTR"}, users=("noisy",)))
+    table = {
+        "kind": "mixture",
+        "name": "noisy",
+        "people": [{"kind": "trust", "attraction": [0.1, 0.9]}],
+        "weights": [1.0],
+    }
+    results.records = [msgspec.structs.replace(one, settings=one.settings | {"user": table}) for one in results.records]
+    page, _ = written(results, tmp_path)
+    assert "The people who clicked" in page.text
+    assert "kind = mixture, people = [{kind = trust, attraction = [0.1, 0.9]}], weights = [1]" in page.text
+
+
 def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
     page, _ = written(made_up(small({"learner": "ROLTR"})), tmp_path)
     assert "rankloop run study.toml" in page.text
@@ -157,7 +179,8 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
     assert "6 of the study's 12 runs, with --only noisy" in page.text
     assert "6 of 6 runs" not in page.text
     assert "finished" not in page.text
-    assert "24 runs on A, which lie in the same folder" in page.text
+    assert "24 runs on A; in the same folder, but not part of the study as it was started last" in page.text
+    assert "--data may" not in page.text  # what was left out says why
     assert "rankloop run rq2 --data '/some where/A' --only noisy" in page.text
     assert "rankloop run study.toml --only noisy" in page.text
     assert "Not run:" not in page.text

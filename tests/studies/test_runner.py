@@ -114,7 +114,7 @@ def test_runs_of_other_settings_are_left_out_and_told(tmp_path):
     assert len(results.records) == 4
     assert results.left_out == read_results(tmp_path).left_out == "4 runs of 200 impressions"
     assert dict(_facts(Coverage(results)))["left out"].startswith(
-        "4 runs of 200 impressions, which lie in the same folder"
+        "4 runs of 200 impressions; in the same folder, but not part of the study"
     )
     assert len(results.starts) == 1
 

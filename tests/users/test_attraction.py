@@ -99,6 +99,18 @@ def test_probabilities_by_attribute_are_those_of_the_rows():
         user.click_probabilities([0, 0], rows=[1], split=data.train)
 
 
+@pytest.mark.parametrize(
+    ("person", "setting"), [(lambda **more: cascade(ByAttribute("taste"), stop="anywhere", **more), "stopping"),
+                            (lambda **more: dbn(ByAttribute("taste"), **more), "satisfaction")],
+)  # fmt: skip
+def test_who_may_stop_must_be_told_when_as_no_table_goes_with_an_attribute(person, setting):
+    with pytest.raises(SettingsError, match=f"{setting} must be given with an attraction of your own"):
+        person()
+    for stops in ("navigational", [0.2, 0.3, 0.5, 0.7, 0.9]):
+        run = simulate(ROLTR(), person(**{setting: stops}), tasteful(FIVE, [0, 1]), 20, seed=1, evaluate_every=0)
+        assert len(run.clicks) == 20
+
+
 def test_an_attribute_must_be_there_and_a_probability():
     with pytest.raises(DataError, match=r"no attribute 'taste'; they have none.*with_attributes\(taste=…\)"):
         PositionBased(ByAttribute("taste")).on(FIVE)

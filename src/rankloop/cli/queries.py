@@ -80,8 +80,9 @@ def _show(one: "ByQuery", worst: int) -> None:
     mean, half = one.interval
     out.print(
         f"\n{one.label} − {one.against}, {one.user} clicks, {one.collection}: {one.metric.title} {signed(mean, 4)} "
-        f"± {half:.4f} (95 %), p {p_equals(one.p)}, paired over {len(one.queries):,} queries.\nBetter on {better:,}, "
-        f"equal on {equal:,}, worse on {lost:,}; a query counts by its mean over {counted(one.pairs, 'run')} of each.",
+        f"± {half:.4f} (95 %), p {p_equals(one.p)}, paired over {counted(len(one.queries), 'query', 'queries')}.\n"
+        f"Better on {better:,}, equal on {equal:,}, worse on {lost:,}; "
+        f"a query counts by its mean over {counted(one.pairs, 'run')} of each.",
         markup=False,
     )
     if not len(chosen := one.worst(worst)):

@@ -88,7 +88,7 @@ def verify(
     drawn = verifying.sample(found, size, seed)
     checked = []
     with progress_in_steps("computing again", len(drawn)) as advance, engine("threads", workers) as place:
-        for one in verifying.verify(found, drawn, place):
+        for one in verifying.verify(found, drawn, folder, place):
             checked.append(one)
             advance(one.name)
     _show_checked(checked, len(found.records), json)
@@ -105,7 +105,8 @@ def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
         for line in (*one.differences, *one.remarks):
             out.print(f"  {line}", markup=False)
     same = sum(one.same for one in checked)
-    out.print(f"{same} of {counted(len(checked), 'run')} are the same, bit for bit; the folder holds {records:,}.")
+    found = "is the same" if same == len(checked) == 1 else "are the same"
+    out.print(f"{same} of {counted(len(checked), 'run')} {found}, bit for bit; the folder holds {records:,}.")
 
 
 def show_results(results: "Results", json: bool, metric: str | None = None) -> None:
@@ -128,10 +129,12 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     told = any(record.learner == "MDPRank" for record in results.records)
     skyline = " MDPRank learns from the true grades: a skyline." if told else ""
+    seen = results.metric.is_seen_on_pages  # no page shows a whole ranking
+    online = f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. " if seen else ""
     out.print(
-        f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: told from every rival;\n"
-        f"{TIED} cannot be told from the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01: paired tests, Holm-corrected.\n"
-        f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. Offline: {name} on held-out queries\n"
+        f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: better than every other method that learns\n"
+        f"from clicks, p < 0.05 each; {TIED} tied with the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01 against the baseline, "
+        f"Holm-corrected.\nAll tests are paired. {online}Offline: {name} on held-out queries\n"
         f"after {impressions:,} impressions.{skyline}"
     )
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rankloop.cli.app import Against, Generalise, Json, Plugin, Workers, app
 from rankloop.cli.terminal import err, progress_in_steps, working
 from rankloop.cli.terminal import out as stdout
-from rankloop.display import duration
+from rankloop.display import counted, duration
 
 if TYPE_CHECKING:
     from rankloop.engines import Engine
@@ -93,8 +93,9 @@ def run(
     with working(f"opening {declared.name}'s collections"):
         plan = make_plan(declared, chosen, folder, Start(command, tuple(only or ())))
     with claimed(plan) as plan, engine(on, workers, declared.plugins) as place:
-        _show_plan(plan, place.slots)
-        _compile([cell for cell, _ in plan.missing], place)
+        fresh = _not_compiled([cell for cell, _ in plan.missing])
+        _show_plan(plan, place.slots, len(fresh))
+        _compile(fresh, place)
         with _study_progress(len(plan.missing)) as show:
             outcome = run_plan(plan, place, show)
     if declared.regret is not None:
@@ -135,16 +136,18 @@ def _located(data: str) -> str:
     return f"{name}={Path(path).expanduser().absolute()}" if equals else located(data)
 
 
-def _show_plan(plan: "Plan", workers: int) -> None:
+def _show_plan(plan: "Plan", workers: int, fresh: int) -> None:
+    compiling = f" after compiling {counted(fresh, 'loop')}, once" if fresh else ""
     err.print(
-        f"study {plan.study.name}: {plan.runs} runs, {plan.runs - len(plan.missing)} done, {len(plan.missing)} to do: "
-        f"{plan.impressions:,} impressions, about {duration(plan.seconds / workers)} on {workers} processes, "
+        f"study {plan.study.name}: {counted(plan.runs, 'run')}, {plan.runs - len(plan.missing):,} done, "
+        f"{len(plan.missing):,} to do: {plan.impressions:,} impressions, about {duration(plan.seconds / workers)} on "
+        f"{counted(workers, 'process', 'processes')}{compiling}, "
         f"{len(plan.missing) * _BYTES_PER_RECORD / 1e6:.1f} MB in {plan.folder}"
     )
 
 
-def _compile(cells: "list[Cell]", place: "Engine") -> None:
-    """Compile the loop of each method once, in parallel, before the runs need it."""
+def _not_compiled(cells: "list[Cell]") -> "dict[Path, tuple[Learner, User]]":
+    """The loops that nobody has compiled yet, one for each method and kind of kernel, each with its mark on disk."""
     from rankloop import users
     from rankloop.kernels.compiler import cache_folder
     from rankloop.sources import fingerprint_of
@@ -155,7 +158,11 @@ def _compile(cells: "list[Cell]", place: "Engine") -> None:
         inside = type(cell.user).__module__.startswith("rankloop.")
         pair = (cell.learner, users.noisy() if inside else cell.user)
         marks[cache_folder() / f"{cell.learner.name}-{fingerprint_of(*pair)}.compiled"] = pair
-    fresh = {mark: pair for mark, pair in marks.items() if not mark.exists()}
+    return {mark: pair for mark, pair in marks.items() if not mark.exists()}
+
+
+def _compile(fresh: "dict[Path, tuple[Learner, User]]", place: "Engine") -> None:
+    """Compile the loop of each method once, in parallel, before the runs need it."""
     if not fresh:
         return
     with progress_in_steps("compiling, once", len(fresh)) as advance:
@@ -184,7 +191,7 @@ def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
             finished = now.done + now.failed
             if (tenth := finished * 10 // max(1, total)) > shown:
                 shown = tenth
-                err.print(f"{finished} of {total} runs, {_standing(now)}")
+                err.print(f"{finished:,} of {counted(total, 'run')}, {_standing(now)}")
 
         yield say
         return

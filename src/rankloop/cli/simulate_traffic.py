@@ -198,9 +198,11 @@ def _draw(run: "Run", path: Path) -> None:
         axis = drawing.add_subplot()
         rows = _rows(run)
         online = [(at, value) for at, value, _, _ in rows if value is not None]
-        axis.plot(*zip(*online, strict=True), color="#0072B2", label="of the pages shown, since the point before")
+        point = "o" if len(online) == 1 else None  # a single point draws no line
+        shown = "of the pages shown, since the point before"
+        axis.plot(*zip(*online, strict=True), color="#0072B2", marker=point, label=shown)
         if len(run.offline_curve):
-            axis.plot(*run.offline_curve.T, color="#D55E00", label="on held-out queries, best order")
+            axis.plot(*run.offline_curve.T, color="#D55E00", marker=point, label="on held-out queries, best order")
         axis.set_xlabel("impressions")
         axis.set_ylabel(run.ndcg.title)
         learner, user, data = run.settings["learner"], run.settings["user"], run.settings["data"]

@@ -12,6 +12,7 @@ from rich.text import Text
 from rankloop.cli.app import Json, Plugin, User, Workers, app
 from rankloop.cli.terminal import out as stdout
 from rankloop.cli.terminal import print_json, print_table, progress_in_steps, table, working
+from rankloop.display import counted
 from rankloop.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def tune(
     total = len(learners_of(method, space)) * require_whole_number("tune", "repeats", repeats, at_least=1)
     with working(f"preparing {place.name}"):
         search.opened(place, 0)
-    with progress_in_steps(f"{total} runs of {impressions:,} impressions", total) as advance:
+    with progress_in_steps(f"{counted(total, 'run')} of {counted(impressions, 'impression')}", total) as advance:
         result = search.tune(
             method, somebody, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
             objective=cast(search.Objective, objective), metric=metric, workers=workers, progress=advance,
@@ -135,7 +136,8 @@ def _show(result: "TuningResult", out: Path | None) -> None:
         made.add_row(Text(str(candidate), emphasis), Text(value, emphasis), Text(compared, emphasis))
     print_table(made)
     stdout.print(
-        f"\nMean of {result.repeats} runs of {result.impressions:,} impressions on {result.data}, {result.user.name} "
+        f"\nMean of {counted(result.repeats, 'run')} of {result.impressions:,} impressions on {result.data}, "
+        f"{result.user.name} "
         f"clicks, ± 95 % t-interval; paired t-tests.\n{result.measured}."
     )
     for name in result.at_edge:

@@ -17,6 +17,7 @@ from rankloop.settings import (
     NAME,
     check_settings,
     choice,
+    explained,
     number,
     require_seed,
     require_whole_number,
@@ -215,7 +216,23 @@ def stored_settings(text: bytes) -> ModelSettings:
         if isinstance(kept.get("guards"), dict):
             kept["guards"].setdefault("falls_back", 0.0)
             kept["guards"].setdefault("stale_below", 0.0)
-    return msgspec.convert(kept, ModelSettings)
+    try:
+        return msgspec.convert(kept, ModelSettings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{explained(error, ModelSettings, kept)}{where_from(kept)}") from None
+
+
+def where_from(given: Any) -> str:
+    """For a sentence about a model's settings: where its learner would come from, if nobody here knows it.
+
+    >>> where_from({"learner": {"learner": "Nearest"}})
+    '. If Nearest is your own, this must be started with the module that brings it: --plugin MODULE'
+    """
+    learner = given.get("learner") if isinstance(given, dict) else None
+    name = learner.get("learner") if isinstance(learner, dict) else None
+    if not isinstance(name, str) or name in LEARNERS:
+        return ""
+    return f". If {name} is your own, this must be started with the module that brings it: --plugin MODULE"
 
 
 def feature_names(features: Any) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ def play(
         "batch": require_whole_number("traffic", "batch", batch, at_least=1),
         "visitors": require_whole_number("traffic", "visitors", visitors),
     }
+    data = user.seen_on(data)
     user = user.on(data)
     described = client.model(model)
     ndcg = metric("ndcg", described["page_size"])

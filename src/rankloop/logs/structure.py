@@ -143,7 +143,7 @@ class Structure:
         try:
             return stored_settings(row.settings)
         except (msgspec.DecodeError, ValueError) as error:
-            self.problems.append(f"the settings of model {row.name!r} cannot be read ({error})")
+            self.problems.append(f"the settings of model {row.name!r} cannot be read: {error}")
             return None
 
     def _name(self, model: int) -> str:

@@ -33,7 +33,10 @@ class Linear(Ranker, frozen=True):
         """Many linear rankers, as columns."""
         W = weights.astype(np.float32)
         if W.shape[1] != features or not np.isfinite(W).all():
-            raise SettingsError(f"weights must be finite, one per feature ({features}); got shape {weights.shape}")
+            kind = "; if they are of another ranker, give it as ranker=…" if W.shape[1] > features else ""
+            raise SettingsError(
+                f"weights must be finite, one per feature ({features}); got shape {weights.shape}{kind}"
+            )
         columns = np.zeros((features, padded(len(W))), np.float32)
         columns[:, : len(W)] = W.T
         return LinearColumns(columns)

@@ -5,7 +5,13 @@ import re
 from rankloop.spreadsheets import csv_text
 from rankloop.studies.tables import Entry, Table
 
-LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"
+LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb,graphicx} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"
+# What is wider or longer than the page has room for is made to fit; everything else stays as it is.
+_FITTED = (
+    r"\resizebox*{!}{\ifdim\totalheight>0.8\textheight 0.8\textheight\else\totalheight\fi}{%"
+    "\n"
+    r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+)
 
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "θ": "theta", "λ": "lambda",
@@ -41,8 +47,10 @@ def escape_markdown(text: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """A `table` with booktabs rules, its notes in small print."""
-    spec = "".join({"number": "r", "name": "l"}.get(column.kind, "p{0.3\\linewidth}") for column in table.columns)
+    """A `table` with booktabs rules, no larger than a page, its notes in small print."""
+    running = sum(column.kind == "words" for column in table.columns)
+    share = f"p{{{0.6 / max(1, running):.1f}\\linewidth}}"
+    spec = "".join({"number": "r", "name": "l"}.get(column.kind, share) for column in table.columns)
     groups = [
         "\n".join(" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in group) for group in table.grouped()
     ]
@@ -51,8 +59,8 @@ def latex(table: Table) -> str:
     return "\n".join(
         [
             r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(table.title)}}}",
-            rf"\begin{{tabular}}{{{spec}}}", r"\toprule", heading + r" \\", r"\midrule",
-            "\n\\midrule\n".join(groups), r"\bottomrule", r"\end{tabular}",
+            _FITTED, rf"\begin{{tabular}}{{{spec}}}", r"\toprule", heading + r" \\", r"\midrule",
+            "\n\\midrule\n".join(groups), r"\bottomrule", r"\end{tabular}}}",
             rf"\par\smallskip{{\footnotesize {notes}\par}}", r"\end{table}", "",
         ]
     )  # fmt: skip

@@ -27,13 +27,13 @@ class Met(NamedTuple):
     grades: int
 
 
-Group = tuple[bytes, int | None]
-"""What cells on the same documents share: their source and fold."""
+Group = tuple[bytes, int | None, tuple[str, ...]]
+"""What cells on the same documents share: source, fold, and the attributes of documents that are looked at."""
 
 
 def group_of(cell: Cell) -> Group:
     """The documents that a cell runs on."""
-    return msgspec.json.encode(cell.source), cell.fold
+    return msgspec.json.encode(cell.source), cell.fold, cell.user.all_attributes
 
 
 def find_records(folder: Path, study: Study, opened: Mapping[Group, Met] | None = None) -> list[tuple[Cell, str]]:

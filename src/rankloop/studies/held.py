@@ -50,7 +50,7 @@ def _same_study(folder: Path, study: str) -> bool:
 
 
 def left_out(folder: Path, keys: Collection[str], settings: Iterable[dict[str, Any]]) -> str:
-    """Which records of a folder a report does not show, and why: `24 runs on MQ2008 and 2 runs of other sources`.
+    """Which records of a folder a report does not show, and why: `2 runs of 500 impressions`.
 
     `keys` and `settings` are those of the runs that it does show.
     """
@@ -80,7 +80,7 @@ class _Known:
         except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError):
             return "that cannot be read"
         if data["hash"] not in self._hashes:
-            return f"on {data['name']}"
+            return f"on {data['name']} (--data may name several collections)"
         if impressions not in self._impressions:
             return f"of {impressions:,} impressions"
         if _text(settings) in self._whole:

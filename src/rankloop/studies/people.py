@@ -120,12 +120,30 @@ def _verdict(label: str, met: list[Meeting]) -> str:
     if not home:
         where = f": {listed([one.user for one in away])}" if 0 < len(away) < len(abroad) else ""
         return f"{label} is among the best with {len(away)} of {counted(len(abroad), 'kind')} of people{where}."
-    if won and not away:
-        return (
-            f"{label} wins only on the people it assumes: it is among the best with {len(won)} of the {len(home)} "
-            f"kinds that look as it assumes, and with none of the {len(abroad)} others."
-        )
-    return (
-        f"{label} is among the best with {len(won)} of the {len(home)} kinds of people that look as it assumes, and "
-        f"with {len(away)} of the {len(abroad)} others."
-    )
+    if not won and not away:
+        return f"{label} is not among the best with any kind of people."
+    only = "wins only on the people it assumes: it " if won and abroad and not away else ""
+    text = f"{label} {only}is {_among(len(won), len(home), 'kind')} of people who look as it assumes"
+    if not abroad:
+        return f"{text}; nobody else came."
+    joined = "and" if bool(won) == bool(away) else "but"
+    return f"{text}, {joined} {_among(len(away), len(abroad), 'other kind').removeprefix('among the best ')}."
+
+
+def _among(some: int, every: int, noun: str) -> str:
+    """With how many kinds a method is among the best, in words.
+
+    >>> for some, every in ((0, 1), (0, 3), (2, 2), (2, 3)):
+    ...     print(_among(some, every, "kind"))
+    not among the best with the one kind
+    among the best with none of the 3 kinds
+    among the best with both kinds
+    among the best with 2 of the 3 kinds
+    """
+    if every == 1:
+        return f"{'' if some else 'not '}among the best with the one {noun}"
+    if every == 2 and some != 1:
+        return f"among the best with {f'both {noun}s' if some else f'neither {noun}'}"
+    if some == every:
+        return f"among the best with all {every} {noun}s"
+    return f"among the best with {some or 'none'} of the {every} {noun}s"

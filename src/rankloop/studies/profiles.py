@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import MaxNLocator
 
 from rankloop.display import listed
 from rankloop.pictures import Line, Size, head, lines_for, panels, side_by_side, title
@@ -53,7 +54,9 @@ def draw_profiles(coverage: Coverage, grid: str, size: Size | None = None) -> Dr
         row[0].set_ylabel("share of runs above")
     for axis in axes[-1]:
         axis.set_xlabel(f"offline {coverage.results.metric.title} at the end")
-    axes[0, 0].legend(frameon=False, fontsize=8, loc="lower left")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    beside = max(1, int(drawing.get_size_inches()[0] / 1.6))
+    drawing.legend(handles, names, frameon=False, fontsize=8, loc="outside lower center", ncols=beside)
     head(drawing, f"{coverage.grid(grid).title or grid}: performance profiles ({coverage.of_grid(grid)})", size)
     return drawing
 
@@ -72,3 +75,4 @@ def _profiles(axis: Axes, found: dict[str, Values], lines: dict[str, Line]) -> N
         axis.fill_between(levels, low, high, color=lines[label].colour, alpha=0.12, linewidth=0)
     axis.set_ylim(-0.02, 1.02)
     axis.set_xlim(levels[0], levels[-1])
+    axis.xaxis.set_major_locator(MaxNLocator(5))

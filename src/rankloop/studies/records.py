@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,7 +28,10 @@ from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
 from rankloop.metrics.names import Metric, metric
 from rankloop.metrics.ndcg import CUTOFF
-from rankloop.run import Curves, Run
+from rankloop.run import Run
+from rankloop.runs import measured_row, under_names_of_their_own
+from rankloop.settings import require_choice
+from rankloop.sheets import as_frame
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
 from rankloop.studies.held import Start, left_out, read_starts
@@ -189,6 +192,15 @@ class Results:
         seen.records = [record.by(wanted) for record in self.records]
         return seen
 
+    def to_arrow(self, rows: Literal["runs", "curves"] = "runs") -> pa.Table:
+        """`results.parquet` or `curves.parquet` as an Arrow table; `Runs` have the same columns, less the places."""
+        require_choice("to_arrow", "rows", rows, ("runs", "curves"))
+        return pa.Table.from_pylist(summary_rows(self) if rows == "runs" else curve_rows(self))
+
+    def to_pandas(self, rows: Literal["runs", "curves"] = "runs") -> Any:
+        """The same as a pandas frame."""
+        return as_frame(self.to_arrow(rows))
+
     def select(self, **place: Any) -> list[Record]:
         """The records with these values (`grid=`, `collection=`, `user=`, `label=`, `learner=`, …), by seed."""
         return sorted(self._at(place), key=lambda record: record.seed)
@@ -213,26 +225,12 @@ def key_of(cell: Cell, content_hash: str) -> str:
 
 def write_record(folder: Path, key: str, run: Run) -> Path:
     """One finished run as one file, whole or not at all."""
-    at = run.offline_curve[:, 0].astype(int).tolist()
     queries = run.by_query
     table = pa.Table.from_pylist(
         [
             {
                 "key": key,
-                "metric": run.ndcg.name,
-                "online_ndcg": run.online_ndcg,
-                "offline_ndcg": run.offline_ndcg,
-                "gradient_variance": run.gradient_variance,
-                "clicks_per_page": float(run.clicks.mean()),
-                "offline_at": at,
-                "offline_curve": run.offline_curve[:, 1].tolist(),
-                "online_curve": run.online_means.tolist(),
-                "others": [by_metric(run.by(one)) for one in run.metrics if one != run.ndcg],
-                "weights": run.weights.tolist(),
-                "learning_seconds": run.seconds["learning"],
-                "evaluation_seconds": run.seconds["evaluation"],
-                "settings": json.dumps(run.settings, sort_keys=True),
-                "manifest": json.dumps(run.manifest, sort_keys=True),
+                **measured_row(run),
                 "metrics": [one.name for one in queries.metrics],
                 "query_ids": queries.query_ids if len(queries.values) else [],
                 "query_values": list(queries.values[-1]) if len(queries.values) else [],
@@ -243,17 +241,6 @@ def write_record(folder: Path, key: str, run: Run) -> Path:
     path = record_path(folder, key)
     write_table(table, path, compression="zstd", use_dictionary=_DICTIONARIES, column_encoding=_ENCODINGS)
     return path
-
-
-def by_metric(curves: Curves) -> dict[str, Any]:
-    """A run by one metric, as a record has it."""
-    return {
-        "metric": curves.metric.name,
-        "online": curves.online,
-        "offline": curves.offline,
-        "offline_curve": curves.offline_curve[:, 1].tolist(),
-        "online_curve": curves.online_means.tolist(),
-    }
 
 
 def record_path(folder: Path, key: str) -> Path:
@@ -271,6 +258,14 @@ def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record
     """The records of those cells (with their keys) that are finished, in the order of the cells."""
     read = cache(_read_row)  # two grids may share a run
     return [_record(cell, row) for cell, key in cells if (row := read(record_path(folder, key))) is not None]
+
+
+def read_row(folder: Path, key: str) -> dict[str, Any]:
+    """What the file of one run says, without its place in a study."""
+    row = _read_row(record_path(folder, key))
+    if row is None:
+        raise DataError(f"{record_path(folder, key)} is missing")
+    return row
 
 
 def _read_row(path: Path) -> dict[str, Any] | None:
@@ -325,18 +320,13 @@ def _record(cell: Cell, row: dict[str, Any]) -> Record:
 
 def summary_rows(results: Results) -> list[dict[str, Any]]:
     """One row per run, as flat as a table wants it."""
-    rows = [msgspec.to_builtins(record) | _flat(record) for record in results.records]
-    return [row | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS} for row in rows]
-
-
-def _flat(record: Record) -> dict[str, float]:
-    """Other metrics under names of their own: `offline_err@10`."""
-    ends = {f"offline_{one.metric}": one.offline for one in record.others}
-    return ends | {f"online_{one.metric}": one.online for one in record.others if _is_seen(one)}
-
-
-def _is_seen(one: ByMetric) -> bool:
-    return metric(one.metric).is_seen_on_pages
+    rows = [msgspec.to_builtins(record) for record in results.records]
+    return [
+        row
+        | under_names_of_their_own(row["others"])
+        | {name: json.dumps(row[name], sort_keys=True) for name in _DOCUMENTS}
+        for row in rows
+    ]
 
 
 def curve_rows(results: Results) -> list[dict[str, Any]]:
@@ -350,7 +340,7 @@ def curve_rows(results: Results) -> list[dict[str, Any]]:
         }
         for one in record.others:
             curves[f"offline_{one.metric}"] = one.offline_curve
-            if _is_seen(one):
+            if metric(one.metric).is_seen_on_pages:
                 curves[f"online_{one.metric}"] = [None, *one.online_curve]
         for point, at in enumerate(record.offline_at):
             made.append(place | {"impression": at} | {name: curve[point] for name, curve in curves.items()})
@@ -359,9 +349,9 @@ def curve_rows(results: Results) -> list[dict[str, Any]]:
 
 def write_summary(folder: Path, results: Results) -> None:
     """`results.parquet` and `curves.parquet`: the study as two tables for pandas, polars and DuckDB."""
-    for name, rows in (("results", summary_rows(results)), ("curves", curve_rows(results))):
-        if rows:
-            write_table(pa.Table.from_pylist(rows), folder / f"{name}.parquet")
+    for name, table in (("results", results.to_arrow("runs")), ("curves", results.to_arrow("curves"))):
+        if table.num_rows:
+            write_table(table, folder / f"{name}.parquet")
 
 
 def with_folder(results: Results, folder: Path) -> Results:

@@ -28,7 +28,7 @@ from rankloop.studies.coverage import Coverage, runs_of
 from rankloop.studies.people import has_people, people_table, verdicts
 from rankloop.studies.records import Record, Results
 from rankloop.studies.regret import tables as regret_tables
-from rankloop.studies.specification import Source, load_study
+from rankloop.studies.specification import Source, is_about_the_paper, load_study
 from rankloop.studies.tables import Column, Entry, Table
 
 
@@ -153,8 +153,8 @@ def _choice(coverage: Coverage) -> list[tuple[str, str]]:
         chosen = listed(list(dict.fromkeys(f"--only {' --only '.join(start.only)}" for start in results.starts)))
         facts.append(("chosen", f"{wanted:,} of the study's {counted(coverage.of_study, 'run')}, with {chosen}"))
     if results.left_out:
-        why = "they are not part of the study as it was started last; --data may name several collections"
-        facts.append(("left out", f"{results.left_out}, which lie in the same folder: {why}"))
+        why = "in the same folder, but not part of the study as it was started last"
+        facts.append(("left out", f"{results.left_out}; {why}"))
     return facts
 
 
@@ -187,7 +187,7 @@ def _machine(record: Record) -> str:
 
 def _claims(results: Results) -> list[Block]:
     """The paper's claims that this study has runs for, with their verdicts; the others are named."""
-    verdicts = check(results)
+    verdicts = check(results) if is_about_the_paper(results.study) else []
     decided = [verdict for verdict in verdicts if verdict.collection]
     if not decided:
         return []
@@ -266,7 +266,7 @@ def _reproduce(coverage: Coverage) -> list[Block]:
 
 
 def _settings(coverage: Coverage) -> list[Block]:
-    """Every learner as it was run, and the study itself."""
+    """Every learner and everybody who clicked, as they were run, and the study itself."""
     rows = [
         _cells(grid, collection, label, _settings_text(records[0].settings.get("learner", {})))
         for grid in coverage.distinct_grids()
@@ -279,8 +279,22 @@ def _settings(coverage: Coverage) -> list[Block]:
     if rows:
         notes = (f"rankloop {__version__}; page size {coverage.results.study.page_size}.",)
         blocks.append(Tabulated(Table("settings", "Learner settings", columns, tuple(rows), 2, notes)))
+        blocks.append(Tabulated(_people(coverage)))
     study = msgspec.json.format(msgspec.json.encode(coverage.results.study), indent=2).decode()
     return [*blocks, Folded("The study as JSON", study)]
+
+
+def _people(coverage: Coverage) -> Table:
+    """Everybody as they clicked: tables follow a collection's grades."""
+    met: dict[tuple[str, str], dict[str, Any]] = {}
+    for record in coverage.results.records:
+        met.setdefault((record.collection, record.user), record.settings.get("user", {}))
+    rows = [
+        _cells(collection, user, _settings_text({name: value for name, value in settings.items() if name != "name"}))
+        for (collection, user), settings in met.items()
+    ]
+    columns = (Column("collection", "name"), Column("clicks", "name"), Column("settings", "words"))
+    return Table("people", "The people who clicked", columns, tuple(rows), 1)
 
 
 def _settings_text(settings: dict[str, Any]) -> str:
@@ -290,4 +304,6 @@ def _settings_text(settings: dict[str, Any]) -> str:
 def _value_text(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + _settings_text(value) + "}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value_text, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -34,7 +34,7 @@ from rankloop.studies.records import (
     write_record,
     write_summary,
 )
-from rankloop.studies.specification import Cell, Source, Study, to_toml
+from rankloop.studies.specification import Cell, Study, to_toml
 
 _MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
 _WHOLE = Start()
@@ -98,7 +98,7 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHO
     for cell in cells:
         place = group_of(cell)
         if place not in opened:
-            opened[place] = open_source(cell.source, cell.fold)
+            opened[place] = collection_of(cell)
         cell = cell.on(opened[place])
         key = key_of(cell, opened[place].content_hash)
         keyed.append((cell, key))
@@ -193,7 +193,7 @@ def run_cell(cell: Cell) -> Run:
         return simulate(
             cell.learner,
             cell.user,
-            open_source(cell.source, cell.fold),
+            collection_of(cell),
             impressions=cell.impressions,
             seed=cell.seed,
             evaluate_every=cell.evaluate_every,
@@ -203,9 +203,10 @@ def run_cell(cell: Cell) -> Run:
         )
 
 
-def open_source(source: Source, fold: int | None) -> Collection:
-    """The collection of a cell, mapped from the store."""
-    return load(source.data, fold=fold, scale=source.scale)
+def collection_of(cell: Cell) -> Collection:
+    """The collection of a cell, mapped from the store, with the attributes that its people look at."""
+    found: Collection = cell.user.seen_on(load(cell.source.data, fold=cell.fold, scale=cell.source.scale))
+    return found
 
 
 def describe(cell: Cell) -> str:

@@ -103,7 +103,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     `metrics` are names such as `ndcg@10` and `map`; one without a cut-off ends where the page ends. `plugins` are the
     modules that bring learners, users and rankers of one's own: by name as the file has them, or, in a study that was
-    read from a file, by their files where they have one.
+    read from a file, by their files where they have one. With `claims` its report has a verdict on the paper's claims.
     With `regret`, the first grid is read as one of regrets, and later ones for where longer runs end; learners of one
     `family` are settings to choose from.
     """
@@ -121,6 +121,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     metrics: tuple[str, ...] = ("ndcg",)
     users: tuple[str | dict[str, Any], ...] = ("perfect", "noisy")
     collections: tuple[str | dict[str, Any], ...] = ("mslr",)
+    claims: bool = False
     grids: tuple[Grid, ...] = ()
     regret: Regret | None = None
 
@@ -210,14 +211,20 @@ def parse(text: str, where: str, beside: Path | None = None) -> Study:
         brought = dict.fromkeys(plugins.load(study.plugins, beside))
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
-    grids = list(study.grids)
+    grids, claims = list(study.grids), study.claims
     for included in study.include:
         other = load_study(included)
         grids += [_with_defaults(grid, other) for grid in other.grids]
         brought |= dict.fromkeys(other.plugins)
-    study = msgspec.structs.replace(study, include=(), plugins=tuple(brought), grids=tuple(grids))
+        claims = claims or other.claims
+    study = msgspec.structs.replace(study, include=(), plugins=tuple(brought), claims=claims, grids=tuple(grids))
     cells(study)  # every rule is checked before anything runs
     return study
+
+
+def is_about_the_paper(study: Study) -> bool:
+    """Whether a study asks for verdicts on the paper's claims; folders of before they were asked for have a name."""
+    return study.claims or (study.name in names() and load_study(study.name).claims)
 
 
 def to_toml(study: Study) -> str:

@@ -2,7 +2,7 @@
 
 A table knows what its entries mean (best, mark, how many runs), not how that looks; the writers decide that. Numbers
 are means over runs ± 95 % t-intervals, and the caption says what they generalise to; an entry with fewer runs than the
-study asks for says so. Bold is only what can be told from every rival.
+study asks for says so. Bold is only what is significantly better than every other method.
 """
 
 import math
@@ -27,8 +27,8 @@ from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Results
 from rankloop.summaries import FEWEST_QUARTERS, Estimate, interquartile_mean, interquartile_mean_interval
 
-TIES = f"{TIED}: cannot be told from the best (paired t-test, p ≥ 0.05)."
-BEST = "the highest mean among methods that learn from clicks, told from each of the others (paired t-test, p < 0.05)"
+TIES = f"{TIED}: not significantly different from the best (paired t-test, p ≥ 0.05)."
+BEST = "significantly better than every other method that learns from clicks (paired t-tests, each p < 0.05)"
 MARKS = "△ ▽ p < 0.05, ▲ ▼ p < 0.01, gain or loss"
 
 

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.data import Collection
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError
 from rankloop.metrics.names import metric
 from rankloop.run import Run
+from rankloop.runs import by_metric
 from rankloop.settings import flat
-from rankloop.studies.records import Record, Results, by_metric
-from rankloop.studies.runner import open_source, run_cell
+from rankloop.studies.records import QueryResults, Record, Results, read_queries, read_row
+from rankloop.studies.runner import collection_of, run_cell
 from rankloop.studies.specification import Cell, cells
 
 _COMPARED = ("online_ndcg", "offline_ndcg", "gradient_variance", "clicks_per_page", "offline_at", "offline_curve",
@@ -52,11 +53,11 @@ def sample(results: Results, size: int, seed: int) -> list[Record]:
     return records if size >= len(records) else Random(seed).sample(records, size)
 
 
-def verify(results: Results, records: Sequence[Record], engine: Engine) -> Iterator[Checked]:
-    """Compute these records again, a few at a time, and tell of each as it is done."""
+def verify(results: Results, records: Sequence[Record], folder: Path, engine: Engine) -> Iterator[Checked]:
+    """Compute these records of a folder again, a few at a time, and tell of each as it is done."""
     asked = {place_of(cell): cell for cell in cells(results.study)}
     waiting = list(reversed(records))
-    running: dict[Future[Any], tuple[Record, Cell]] = {}
+    running: dict[Future[Any], tuple[Record, QueryResults]] = {}
     while waiting or running:
         while waiting and len(running) < engine.slots:
             record = waiting.pop()
@@ -65,16 +66,16 @@ def verify(results: Results, records: Sequence[Record], engine: Engine) -> Itera
                 yield Checked(record, ("the study file no longer asks for it",))
                 continue
             try:
-                cell = _as_it_was_run(cell, record)
+                cell, kept = _as_it_was_run(cell, record), _kept(folder, record)
             except RankloopError as error:
                 yield Checked(record, (str(error),))
                 continue
-            running[engine.submit(run_cell, cell)] = (record, cell)
+            running[engine.submit(run_cell, cell)] = (record, kept)
         finished, _ = wait(running, return_when=FIRST_COMPLETED) if running else ((), ())
         for future in finished:
-            record, cell = running.pop(future)
+            record, kept = running.pop(future)
             try:
-                yield compared(record, future.result())
+                yield compared(record, kept, future.result())
             except RankloopError as error:
                 yield Checked(record, (f"it could not be computed again: {error}",))
 
@@ -85,14 +86,23 @@ def place_of(cell: Cell) -> tuple[str, str, str, str, int]:
 
 
 def _as_it_was_run(cell: Cell, record: Record) -> Cell:
-    data: Collection = open_source(cell.source, cell.fold)
+    data = collection_of(cell)
     if data.content_hash != record.manifest.get("data"):
         raise DataError(f"{cell.source.name} is no longer the collection that it was computed on: its content differs")
     return cell.on(data)
 
 
-def compared(record: Record, run: Run) -> Checked:
-    """A record against the same run, computed now."""
+def _kept(folder: Path, record: Record) -> QueryResults:
+    """What a record's own file has of each query; refuses one that says otherwise than the folder's table of runs."""
+    row = read_row(folder, record.key)
+    others = [name for name in _COMPARED if _difference(getattr(record, name), row[name]) is not None]
+    if others:
+        raise DataError(f"results.parquet and the run's own file differ in {', '.join(others)}; one was changed")
+    return read_queries(folder, record)
+
+
+def compared(record: Record, kept: QueryResults, run: Run) -> Checked:
+    """A record, with what it keeps of each query, against the same run, computed now."""
     now = {
         "online_ndcg": run.online_ndcg,
         "offline_ndcg": run.offline_ndcg,
@@ -108,6 +118,11 @@ def compared(record: Record, run: Run) -> Checked:
         measured = by_metric(run.by(other.metric)) if metric(other.metric) in run.metrics else {}
         for name in ("online", "offline", "offline_curve", "online_curve"):
             then[f"{other.metric} {name}"], now[f"{other.metric} {name}"] = getattr(other, name), measured.get(name, [])
+    queries = run.by_query
+    then["query_ids"], now["query_ids"] = kept.query_ids, queries.query_ids if len(queries.values) else []
+    for place, name in enumerate(kept.metrics):
+        mine: Any = queries[name] if len(queries.values) and metric(name) in queries.metrics else []
+        then[f"{name} of each query"], now[f"{name} of each query"] = kept.values[place], mine
     differences = [
         f"{name}: {how}" for name, value in then.items() if (how := _difference(value, now[name])) is not None
     ]

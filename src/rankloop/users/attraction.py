@@ -49,7 +49,8 @@ class ByGain(msgspec.Struct, frozen=True, tag="gain", tag_field="by", forbid_unk
 class ByAttribute(msgspec.Struct, frozen=True, tag="attribute", tag_field="by", forbid_unknown_fields=True):
     """γ is an attribute of the document, whatever its grade: a hidden taste, made from price or freshness.
 
-    The collection must have it (`data.with_attributes(taste=…)`), as probabilities.
+    The collection must have it (`data.with_attributes(taste=…)`), or a plugin bring it (`@rl.attribute`), as
+    probabilities.
     """
 
     attribute: str
@@ -109,6 +110,11 @@ class Attracted(User, frozen=True):
     def default_name(self) -> str:
         """The taste, and the kind."""
         return f"{self.taste} {super().default_name()}"
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the attraction is, if it is an attribute."""
+        return (self.attraction.attribute,) if isinstance(self.attraction, ByAttribute) else ()
 
     @property
     def grades(self) -> int | None:

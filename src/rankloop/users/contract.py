@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.plugins import Registry, name_in_files
+from rankloop.plugins import ATTRIBUTES, Registry, name_in_files
 from rankloop.propensities import Propensities
 from rankloop.settings import require_whole_number, settle
 from rankloop.users.behaviour import Behaviour, People, click_people, forward, shares_at, together
@@ -71,6 +71,12 @@ class User(
         if not self.name:
             settle(self, name=self.default_name())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process a person brings along the functions behind the attributes that it looks at."""
+        brought = tuple(ATTRIBUTES[name] for name in self.attributes if name in ATTRIBUTES)
+        made: tuple[Any, ...] = super().__reduce__()  # type: ignore[assignment]
+        return (_arrived, (brought, *made)) if brought else made
+
     def default_name(self) -> str:
         """What a person is called who was given no name."""
         return str(self.__struct_config__.tag).replace("_", " ")
@@ -92,6 +98,22 @@ class User(
     def grades(self) -> int | None:
         """How many grades there are tables for; None: any."""
         return None
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of documents that this person looks at."""
+        return ()
+
+    @property
+    def all_attributes(self) -> tuple[str, ...]:
+        """Those of everybody who may come."""
+        return tuple(dict.fromkeys(name for person in self.crowd().people for name in person.attributes))
+
+    def seen_on(self, data: Collection) -> Collection:
+        """The collection as this person sees it: with attributes that it lacks, where a plugin brings them."""
+        lacking = [name for name in self.all_attributes if name not in data.train.attributes]
+        brought = {name: ATTRIBUTES[name] for name in lacking if name in ATTRIBUTES}
+        return data.with_attributes(**brought) if brought else data
 
     @property
     def rank_examination(self) -> Propensities | None:
@@ -185,6 +207,11 @@ class User(
         if documents.shape != grades.shape:
             raise SettingsError(f"user: rows must be one for each of the {len(grades)} grades; got {documents.size}")
         return grades, documents
+
+
+def _arrived(_brought: tuple[Any, ...], make: Any, settings: tuple[Any, ...]) -> Any:
+    """Somebody in another process: to unpickle a function is to import its module, which registers it."""
+    return make(*settings)
 
 
 @lru_cache(maxsize=64)

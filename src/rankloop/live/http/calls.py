@@ -19,6 +19,7 @@ from rankloop.live.keys import Keyring
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
+from rankloop.live.settings import ModelSettings, where_from
 from rankloop.settings import explained
 
 log = logging.getLogger("rankloop.http")
@@ -84,7 +85,9 @@ def decoded(type: Any, body: bytes, media_type: str) -> Any:
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             # A second look, for the sentence; nobody gets a large body read twice with a mistake in it.
             plain = (msgspec.json if media_type == JSON else msgspec.msgpack).decode(body[:65_536])
-        raise RequestError("invalid_request", explained(error, type, plain)) from None
+        message = explained(error, type, plain)
+        hint = where_from(plain) if type is ModelSettings else ""
+        raise RequestError("invalid_request", message + hint) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError("malformed_body", f"the body cannot be read: {error}") from None
     raise RequestError("unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}")

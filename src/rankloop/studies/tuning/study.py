@@ -9,7 +9,7 @@ from rankloop import users
 from rankloop.display import mean_text
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
-from rankloop.plugins import needed_by
+from rankloop.plugins import ATTRIBUTES, needed_by
 from rankloop.studies.specification import Source
 from rankloop.studies.tuning.search import Candidate, TuningResult, points_every
 from rankloop.studies.tuning.values import toml
@@ -31,6 +31,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
     if result.user in [users.by_name(name, n) for name, by in users.ATTRACTIONS.items() for n in (None, *by)]:
         user = result.user.name
     tried = [f"#   {candidate}: {shown(candidate, result.objective)}" for candidate in result.candidates]
+    looked_at = [ATTRIBUTES[name] for name in result.user.all_attributes if name in ATTRIBUTES]
     lines = [
         f"# Chosen on the validation split of {place.name}: {best.learner.name} with {best}.",
         f"# {result.measured};",
@@ -38,7 +39,7 @@ def as_study(result: TuningResult, *, source: Source | None = None, repeats: int
         *tried,
         f"name = {toml(f'tuned-{best.learner.name.lower()}')}",
         f"title = {toml(f'{best.learner.name} with {best}')}",
-        *([f"plugins = {toml(brought)}"] if (brought := needed_by(best.learner, result.user)) else []),
+        *([f"plugins = {toml(brought)}"] if (brought := needed_by(best.learner, result.user, *looked_at)) else []),
         'question = "What do the settings that were chosen on the validation split give on the test split?"',
         f"seed = {result.seed + result.repeats}",
         f"impressions = {result.impressions}",
