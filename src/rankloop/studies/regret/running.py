@@ -7,7 +7,7 @@ from rankloop.studies.records import Results
 from rankloop.studies.regret import skyline
 from rankloop.studies.regret.findings import Findings, Skyline, read_findings, write_findings
 from rankloop.studies.regret.measuring import measure, skyline_online
-from rankloop.studies.runner import Plan, open_source
+from rankloop.studies.runner import Plan, collection_of
 from rankloop.studies.specification import Cell
 
 
@@ -38,7 +38,7 @@ def _skyline(cell: Cell, content: str, before: Skyline | None) -> Skyline:
     if before is not None:
         ndcg, gradient = before.ndcg, before.gradient
     else:
-        train = open_source(cell.source, cell.fold).train
+        train = collection_of(cell).train
         weights, gradient = skyline.fit(train)
         ndcg = skyline.value_of(weights, train, cell.page_size)
     online = skyline_online(ndcg, cell.impressions)
