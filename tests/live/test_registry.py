@@ -1,6 +1,7 @@
 """The models as ranking sees them: the newest state, never an older one, and numbers that nobody else has."""
 
 import asyncio
+import re
 import sqlite3
 
 import msgspec
@@ -8,12 +9,15 @@ import pytest
 
 from rankloop.live import registry
 from rankloop.live.errors import RequestError, StateError, StoreError
+from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
+from rankloop.live.log import Control
 from rankloop.live.models import act, create_model, delete_model, describe, roll_back
 from rankloop.live.registry import LiveModel
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import StoredModel
+from rankloop.logs.verifying import verify
 
 from ..logs.writing import refold
 from .diary import FOR_ALL
@@ -186,3 +190,45 @@ def test_a_model_whose_kept_state_is_damaged_shows_the_incoming_order_and_the_ot
     assert (described.mode, described.version, described.trouble) == ("damaged", 1, fallback.reason)
     assert troubles == ([], [fallback.reason])
     assert (done.begins, done.learned, done.version, done.distance) == ("the beginning", 1, 2, 0.0)
+
+
+@pytest.mark.parametrize("kind", [Kind.ROLLED_BACK, Kind.REFOLDED])
+@pytest.mark.parametrize("body", [encode(Restored(0, b"\xc1", 1)), b"\xc1"], ids=["state", "event"])
+def test_a_damaged_state_in_the_log_itself_stops_its_model_alone_until_a_refold(tmp_path, kind, body):
+    async def story():
+        path = tmp_path / "log.db"
+        async with running(path, model("a")) as service:
+            page = await rank(service, X[:, :2], name="a")
+            await click(service, page.impression, page.ranking[:1], close=True)
+            await until(lambda: service.registry.get("a").version == 1)
+            await create_model(service, model("b"))
+            await service.append(Control(service.registry.get("a").id, kind, 1, body))
+            await until(lambda: service.registry.get("a").damage)
+            page = await rank(service, X[:, :2], name="b")
+            await click(service, page.impression, page.ranking[:1], close=True)
+            await until(lambda: service.registry.get("b").version == 1)
+        async with running(path) as service:
+            await until(lambda: service.registry.get("a").damage)
+            fallback = await rank(service, X[:, :2], name="a")
+            troubles = service.trouble(), service.damaged()
+            found = verify(path).problems
+            done = await asyncio.to_thread(refold, path, "a", 1)
+            await until(lambda: service.registry.get("a").damage is None)
+            healed = await rank(service, X[:, :2], name="a")
+            await click(service, healed.impression, healed.ranking[:1], close=True)
+            await until(lambda: service.registry.get("a").version == done.version + 1)
+            return fallback, troubles, found, done
+
+    fallback, troubles, found, done = told(story())
+    assert fallback.group == "fallback"
+    assert re.match(r"model 'a': event \d+ of its log: .* damaged \(.+\); rankloop log refold", fallback.reason)
+    assert troubles == ([], [fallback.reason])
+    assert any("cannot be folded" in problem or "cannot be read" in problem for problem in found)
+    assert (done.begins, done.learned) == ("the beginning", 1)
+
+    async def again():
+        async with running(tmp_path / "log.db") as service:
+            return service.damaged(), service.registry.get("a").version
+
+    assert told(again()) == ([], done.version + 1)
+    assert not any("cannot be folded" in problem for problem in verify(tmp_path / "log.db").problems)

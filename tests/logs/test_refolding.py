@@ -6,9 +6,10 @@ import pytest
 from tests.patience import PATIENCE
 
 from rankloop.errors import SettingsError
-from rankloop.live.events import Kind, decode
+from rankloop.live.events import Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner, load
+from rankloop.live.log import Control, settle
 from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
@@ -167,4 +168,21 @@ def test_what_came_while_somebody_thought_about_it_is_in_the_new_state(log, stor
         work.compare()
         log.visit(10, clients=("bob",))
         assert work.serve(log.at).learned == 55
+    assert problems(address) == []
+
+
+@pytest.mark.parametrize(("place", "kept", "lost"), [(True, 0, 0), (False, 0, 1)], ids=["known", "unknown"])
+def test_a_roll_back_to_a_damaged_state_is_followed_if_its_place_is_known_and_else_passed_over(
+    log, store, address, place, kept, lost
+):
+    twenty = store.snapshot(log.model, 20)
+    body = encode(Restored(20, b"\xc1", twenty.offset if place else -1))
+    with store.transaction() as transaction:
+        settle(transaction, [Control(log.model, Kind.ROLLED_BACK, log.at, body)])
+    assert any("cannot be folded" in problem for problem in problems(address))
+    done = refold(address, "shop", log.at)
+    assert (done.kept_states, done.lost_states) == (kept, lost)
+    expected = Fold.restored(log.settings, twenty.state, 0) if place else log.fold
+    found = load(store, store.models()[0])[0]
+    assert (found.ranker.weights == expected.ranker.weights).all()
     assert problems(address) == []

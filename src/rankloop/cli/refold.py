@@ -109,4 +109,6 @@ def _told(done: "Refolded | None", model: str) -> str:
         )
     if done.kept_states:
         said += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
+    if done.lost_states:
+        said += f"\nthe log returns {done.lost_states:,} times to a state that cannot be read; those were passed over"
     return said

@@ -169,7 +169,7 @@ class Fold:
                 self.scaler.frozen = True
                 self.version += 1
             case Kind.ROLLED_BACK | Kind.REFOLDED:
-                self._roll_back(decode(event.kind, event.body))
+                self._roll_back(event)
         return None
 
     @property
@@ -285,10 +285,13 @@ class Fold:
 
     # States
 
-    def _roll_back(self, restored: Restored) -> None:
+    def _roll_back(self, event: Event) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
         the control was another order."""
-        self._restore_learned(_decoded(restored.state))
+        try:
+            self._restore_learned(_decoded(restored_by(event).state))
+        except StateError as error:
+            raise StateError(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
         self.version += 1
 
@@ -338,16 +341,37 @@ class Fold:
         self.looks = _looks(self.settings, then)
 
     def _restore_learned(self, then: _Kept) -> None:
+        """All of it or, if it cannot be read, nothing."""
+        mine, scaler = arrays_of(self.ranker.model), self.scaler.copy()
         try:
-            for name, array in arrays_of(self.ranker.model).items():
-                array[...] = np.frombuffer(then.arrays[name], array.dtype).reshape(array.shape)
-            self.scaler.restore(then.scaling)
+            theirs = {
+                name: np.frombuffer(then.arrays[name], array.dtype).reshape(array.shape) for name, array in mine.items()
+            }
+            scaler.restore(then.scaling)
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(error) from None
+        for name, array in mine.items():
+            array[...] = theirs[name]
+        self.scaler = scaler
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
         return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded)
+
+
+def restored_by(event: Event) -> Restored:
+    """The state that a roll back or a refold in the log returns to."""
+    try:
+        restored: Restored = decode(event.kind, event.body)
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from None
+    return restored
+
+
+def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) -> View:
+    """What is known of a model in the place of a state that cannot be read: nothing is ranked with it."""
+    blank = Fold(settings, [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))).view()
+    return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
 
 
 def _decoded(state: bytes) -> _Kept:

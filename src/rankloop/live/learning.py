@@ -13,7 +13,7 @@ from typing import Any
 
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
-from rankloop.live.fold import Fold, View
+from rankloop.live.fold import Fold, View, stand_in
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.contract import Reader, Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
@@ -158,10 +158,7 @@ class Learner:
         try:
             fold, saved = load(self._store, model)
         except StateError as error:
-            # Without its lease: a refold, which goes by the log, can put a new state in the place of this one.
-            log.warning("%s; the other models learn on", error)
-            self._damaged[model.id] = self._store.newest_versions()[model.id]
-            self._let_go(model.id)
+            self._set_aside(model.id, error)
             return
         self._damaged.pop(model.id, None)
         self._folds[model.id], self._saved[model.id] = fold, saved
@@ -170,18 +167,21 @@ class Learner:
             self._changed.add(model.id)
         self._publish(model.id, fold.view())
 
+    def _set_aside(self, model: int, damage: StateError) -> None:
+        """Let go of a model whose state cannot be read: a refold, which goes by the log, can then put a new one in its
+        place."""
+        log.warning("%s; the other models learn on", damage)
+        self._damaged[model] = self._store.newest_versions()[model]
+        self._let_go(model)
+
     def _step(self) -> bool:
         """Fold the next events, if there are any."""
         events = self._store.events(self._position, BATCH, kinds=FOLDED) if self._folds else []
         changed = set()
         for event in events:
             fold = self._folds.get(event.model)
-            if fold is not None and event.offset > fold.offset:
-                guarded = fold.guarded
-                fold.apply(event, closed_impression(self._store, event))
+            if fold is not None and event.offset > fold.offset and self._apply(fold, event):
                 changed.add(event.model)
-                if fold.guarded != guarded:
-                    log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])
         if events:
             self._position = events[-1].offset
             for fold in self._folds.values():
@@ -194,6 +194,19 @@ class Learner:
             if model in self._folds:
                 self._publish(model, self._folds[model].view())
         return len(events) == BATCH
+
+    def _apply(self, fold: Fold, event: Event) -> bool:
+        """Take one event in; False if it returns to a state that cannot be read: then its model waits for a refold."""
+        guarded = fold.guarded
+        try:
+            fold.apply(event, closed_impression(self._store, event))
+        except StateError as error:
+            self._set_aside(event.model, error)
+            self._publish(event.model, stand_in(fold.settings, fold.version, event.offset, str(error)))
+            return False
+        if fold.guarded != guarded:
+            log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])
+        return True
 
     def _save_when_due(self) -> None:
         if time.monotonic() - self._snapshot_at >= SNAPSHOT_SECONDS:

@@ -5,7 +5,7 @@ import logging
 import threading
 
 from rankloop.live.errors import RequestError, StateError, StoreError
-from rankloop.live.fold import Fold, View
+from rankloop.live.fold import View, stand_in
 from rankloop.live.learning import load, settings_of
 from rankloop.live.ranking import Ranking
 from rankloop.live.stores.contract import Store
@@ -175,10 +175,8 @@ class Registry:
             return load(self._store, stored)[0].view()
         except StateError as error:
             log.warning("%s; until then its pages go out in the incoming order", error)
-            settings = settings_of(stored)
             version, offset = self._store.newest_versions()[stored.id]
-            blank = Fold(settings, [0.0] * len(settings.names)).view()
-            return blank._replace(version=version, offset=offset, mode="damaged", damage=str(error))
+            return stand_in(settings_of(stored), version, offset, str(error))
 
     def publish(self, model: int, view: View) -> None:
         """A new state, from the learner's thread."""

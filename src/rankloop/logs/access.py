@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rankloop.errors import SettingsError
-from rankloop.live.errors import StoreError
-from rankloop.live.events import Kind, decode
+from rankloop.live.errors import StateError, StoreError
+from rankloop.live.events import Event, Kind
+from rankloop.live.fold import restored_by
 from rankloop.live.stores import Reader, Store, each_event, is_server, opened
 from rankloop.live.stores.rows import StoredModel
 
@@ -74,7 +75,15 @@ def clean_since(store: Reader, model: int) -> int | None:
     since = int(known)
     returns = each_event(store, since, kinds=(Kind.ROLLED_BACK,), model=model)
     # Somebody may have gone back to a state from before.
-    return None if any(decode(event.kind, event.body).offset < since for event in returns) else since
+    return None if any(place_of(event) < since for event in returns) else since
+
+
+def place_of(roll_back: Event) -> int:
+    """Where in the log the state was that a roll back returned to; −1 if that is not known."""
+    try:
+        return restored_by(roll_back).offset
+    except StateError:
+        return -1
 
 
 def note_clean(store: Store, model: int, since: int | None) -> None:

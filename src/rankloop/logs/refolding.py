@@ -16,14 +16,14 @@ import numpy as np
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError
-from rankloop.live.events import FOLDED, Event, Kind, Restored, decode, encode
-from rankloop.live.fold import Fold
+from rankloop.live.events import FOLDED, Event, Kind, Restored, encode
+from rankloop.live.fold import Fold, restored_by
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
-from rankloop.logs.access import COMPACTED, clean_since, existing, find_model, note_clean, upkeep_lease
+from rankloop.logs.access import COMPACTED, clean_since, existing, find_model, note_clean, place_of, upkeep_lease
 from rankloop.logs.comparing import Difference, HeldOut, compare
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.folding import live_at
@@ -43,6 +43,7 @@ class Refolded(msgspec.Struct, frozen=True):
         distance: how far they are from the old ones.
         begins: `the beginning`, or the version that the oldest events left build on.
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
+        lost_states: such roll backs to states that cannot be read: they are passed over.
         forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
         remembering: snapshots that are still there, and may have learned from what was erased since.
     """
@@ -54,6 +55,7 @@ class Refolded(msgspec.Struct, frozen=True):
     distance: float
     begins: str
     kept_states: int
+    lost_states: int
     forgotten: int
     remembering: int
 
@@ -115,6 +117,7 @@ class Refolding:
             distance=float(np.linalg.norm(again.fold.ranker.weights - self._old.ranker.weights)),
             begins=again.begins,
             kept_states=again.kept_states,
+            lost_states=again.lost_states,
             forgotten=forgotten,
             remembering=len(_remembering(store, model)),
         )
@@ -129,10 +132,10 @@ class _Again:
 
     def __init__(self, store: Store, model: StoredModel) -> None:
         self._store, self._model = store, model
-        self.kept_states = 0
+        self.kept_states = self.lost_states = 0
         self.fold, self.begins = self._beginning()
         wanted = each_event(store, kinds=(Kind.ROLLED_BACK,), model=model.id)
-        self._wanted = {decode(event.kind, event.body).offset for event in wanted}
+        self._wanted = {place_of(event) for event in wanted}
         self._states: dict[int, bytes] = {}
 
     def _beginning(self) -> tuple[Fold, str]:
@@ -163,13 +166,21 @@ class _Again:
             self.fold.offset = event.offset
             return
         if event.kind == Kind.ROLLED_BACK:
-            restored: Restored = decode(event.kind, event.body)
-            if restored.offset in self._states:
-                state = self._states[restored.offset]
-                event = event._replace(body=encode(Restored(restored.version, state, restored.offset)))
-            else:
-                self.kept_states += 1
-        self.fold.apply(event, closed_impression(self._store, event))
+            self._roll_back(event)
+        else:
+            self.fold.apply(event, closed_impression(self._store, event))
+
+    def _roll_back(self, event: Event) -> None:
+        """Return to the state that is now at that place; if it is not known which, to the one that was."""
+        if (place := place_of(event)) in self._states:
+            state = Restored(restored_by(event).version, self._states[place], place)
+            self.fold.apply(event._replace(body=encode(state)))
+            return
+        try:
+            self.fold.apply(event)
+            self.kept_states += 1
+        except StateError:
+            self.lost_states += 1
 
 
 def _as_made(store: Store, model: StoredModel) -> Fold | None:
@@ -200,9 +211,12 @@ def _newest(store: Store, model: StoredModel) -> Fold:
 
 
 def _follow(store: Store, model: StoredModel, fold: Fold) -> None:
-    """Bring a state up to the end of the log."""
+    """Bring a state up to the end of the log. A return to one that cannot be read is passed over: a refold follows."""
     for event in each_event(store, fold.offset, kinds=FOLDED, model=model.id):
-        fold.apply(event, closed_impression(store, event))
+        try:
+            fold.apply(event, closed_impression(store, event))
+        except StateError:
+            fold.version += 1
 
 
 def _kept(store: Store, model: StoredModel, offset: int, at: int) -> int | None:

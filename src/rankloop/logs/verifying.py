@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from rankloop.errors import RankloopError
+from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
@@ -124,9 +125,17 @@ class _Check:
         self._fold: Fold | None = None
         self._begins = "nowhere"
         self._folded = self._checked = self._different = 0
-        self.problems: list[str] = []
+        self._problems: list[str] = []
+        self._unreadable: list[str] = []
+        """Returns to states that cannot be read; a later refold makes up for them."""
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self._problems, *self._unreadable]
 
     def take(self, event: Event, sound: bool) -> None:
+        if event.kind == Kind.REFOLDED and sound:
+            self._unreadable.clear()
         if not sound or event.kind == Kind.ERASED:
             # From here on the state is not known, until a snapshot has it.
             self._fold = None
@@ -143,12 +152,13 @@ class _Check:
         try:
             fate = fold.apply(event, shown)
         except (RankloopError, ValueError, KeyError, msgspec.DecodeError) as error:
-            self.problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")
+            problems = self._unreadable if isinstance(error, StateError) else self._problems
+            problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")
             self._fold = None
             return
         self._folded += 1
         if fate == "missing":
-            self.problems.append(f"event {event.offset} of {self._model.name} closes a page that is not in the log")
+            self._problems.append(f"event {event.offset} of {self._model.name} closes a page that is not in the log")
 
     def due(self) -> int:
         """The offset of the next snapshot to look at."""
@@ -182,7 +192,7 @@ class _Check:
         try:
             return Fold.restored(self._settings, snapshot.state, snapshot.offset)
         except RankloopError as error:
-            self.problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
+            self._problems.append(f"version {snapshot.version} of {self._model.name} cannot be read ({error})")
             return None
 
     def _report(self, fold: Fold, snapshot: Snapshot) -> None:
@@ -197,7 +207,7 @@ class _Check:
             problem += f"the weight of {name} is {weight!r}, and the log gives {fold.ranker.weights[worst]!r}"
         else:
             problem += "the weights are the same, but not what else the state holds"
-        self.problems.append(problem)
+        self._problems.append(problem)
 
     def result(self) -> ModelVerified:
         return ModelVerified(
