@@ -7,10 +7,11 @@ import pytest
 from rankloop.engines.ray import RayCluster
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
+from rankloop.plugins import ATTRIBUTES
 from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import cells, parse
 
-from ..studies.test_own_work import METHOD
+from ..studies.test_own_work import METHOD, TASTE
 from ..studies.test_runner import numbers, run
 from ..studies.test_specification import SMALL
 
@@ -67,6 +68,7 @@ def own_methods():
     yield
     LEARNERS.clear()
     LEARNERS.update(kept)
+    ATTRIBUTES.pop("taste", None)
 
 
 @pytest.mark.usefixtures("own_methods")
@@ -76,9 +78,11 @@ def test_nodes_are_sent_the_files_of_a_plugin(tmp_path, cluster):
     mine.mkdir()
     (mine / "sent_steps.py").write_text("STEP = 0.1\n")
     (mine / "sent_methods.py").write_text(METHOD.replace("steps", "sent_steps").replace("Stepping", "Sent"))
+    (mine / "sent_tastes.py").write_text(TASTE)
     learners = '[{ learner = "Sent" }, { learner = "PDGD" }]'
     text = SMALL.replace('[{ learner = "ROLTR" }, { learner = "PDGD" }]', learners)
-    study = parse('plugins = ["sent_methods"]\n' + text, "small", mine)
+    people = 'users = ["noisy", { attraction = { by = "attribute", attribute = "taste" } }]\n'
+    study = parse('plugins = ["sent_methods", "sent_tastes"]\n' + people + text, "small", mine)
     plan = make_plan(study, cells(study), tmp_path / "ray")
     with claimed(plan) as plan, RayCluster(cluster.address, study.plugins) as engine:
         shutil.rmtree(mine)

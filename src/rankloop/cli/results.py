@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankloop.studies.regret.findings import Findings
     from rankloop.studies.verifying import Checked
 
-TIED = "≈"
+BEST, TIED = "★", "≈"  # bold type is lost where output goes to a file
 
 
 class _ShowUnlessNamed(TyperGroup):
@@ -132,7 +132,7 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     seen = results.metric.is_seen_on_pages  # no page shows a whole ranking
     online = f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. " if seen else ""
     out.print(
-        f"\nMean ± 95 % t-interval {', '.join(grids)}. Bold: better than every other method that learns\n"
+        f"\nMean ± 95 % t-interval {', '.join(grids)}. {BEST} better than every other method that learns\n"
         f"from clicks, p < 0.05 each; {TIED} tied with the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01 against the baseline, "
         f"Holm-corrected.\nAll tests are paired. {online}Offline: {name} on held-out queries\n"
         f"after {impressions:,} impressions.{skyline}"
@@ -238,7 +238,7 @@ def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> 
     metric = coverage.results.metric
     shown = FIELDS if metric.is_seen_on_pages else FIELDS[1:]  # no page shows a whole ranking
     headings = [text for _, where, _ in shown for text in (f"{where} {metric.title}", "")]
-    made = table(f"{user} clicks, {collection}", *headings, "impressions/s", "runs")
+    made = table(escape(f"{user} clicks, {collection}"), *headings, "impressions/s", "runs")
     first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in shown}
     compared = {
         (field, one.label): one
@@ -253,10 +253,11 @@ def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> 
         texts = []
         for field, _, digits in shown:
             text = mean_text(*mean_of(coverage.results, values_of(records, field)), digits)
-            mark = first[field].mark(label) + (one.mark if (one := compared.get((field, label))) else "")
+            mark = BEST if first[field].best == label else first[field].mark(label)
+            mark += one.mark if (one := compared.get((field, label))) else ""
             texts += [f"[bold]{text}[/bold]" if first[field].best == label else text, mark]
         rate = sum(record.impressions / record.learning_seconds for record in records) / len(records)
-        made.add_row(label, *texts, f"{rate:,.0f}", str(len(records)))
+        made.add_row(escape(label), *texts, f"{rate:,.0f}", str(len(records)))
     out.print()
     print_table(made)
     _show_compared(compared)
