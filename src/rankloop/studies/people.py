@@ -96,7 +96,8 @@ def people_table(coverage: Coverage, grid: str) -> Table:
             marks = one.standing.mark(label) + (_ASSUMED if label in one.assuming else "")
             row.append(Entry(text, label == one.standing.best, marks))
         rows.append(tuple(row))
-    notes = [f"Mean {metric_title(coverage)} over runs; {coverage.of_grid(grid)}."]
+    spread = f" ± 95 % t-interval {coverage.speaks_of(grid)}" if coverage.is_repeated(grid) else ""
+    notes = [f"Mean {metric_title(coverage)} over runs{spread}; {coverage.of_grid(grid)}."]
     if any(one.assuming for one in met):
         notes.append(f"{_ASSUMED} The method assumes how these people look at a page, and is right.")
     if any(one.standing.tied for one in met):

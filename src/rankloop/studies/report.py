@@ -21,6 +21,7 @@ from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
 from rankloop.metrics import names
 from rankloop.pictures import Size
+from rankloop.statistics import THIS
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated
 from rankloop.studies.claims import Verdict, check
@@ -200,12 +201,12 @@ def _claims(results: Results) -> list[Block]:
             f"On this data, by {results.metric.title}: {summary}."
             + (f" No runs bear on claims {silent}." if silent else "")
         ),
-        Tabulated(_verdicts(decided)),
+        Tabulated(_verdicts(decided, results.reading.generalise_to)),
         Tabulated(_decisions(decided), "How each verdict was reached"),
     ]
 
 
-def _verdicts(verdicts: Sequence[Verdict]) -> Table:
+def _verdicts(verdicts: Sequence[Verdict], generalise_to: str) -> Table:
     kinds = {"claim": "words", "effect": "words", "p": "number"}
     headings = ("", "claim", "collection", "clicks", "verdict", "effect", "p")
     rows = [
@@ -218,6 +219,9 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Table:
     notes = (
         "Learning speed is the mean of the offline curve. “No difference” is an equivalence test with a stated margin, "
         "never p > 0.05. With too few runs a claim is undecided. p-values are Holm-corrected.",
+        "Verdicts are for this collection: its folds are fixed, seeds random."
+        if generalise_to == THIS
+        else "Verdicts are for similar collections: folds are random.",
     )
     columns = tuple(Column(heading, kinds.get(heading, "name")) for heading in headings)
     return Table("claims", "Verdict on each claim", columns, tuple(rows), 2, notes)
@@ -298,7 +302,7 @@ def _people(coverage: Coverage) -> Table:
 
 
 def _settings_text(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name} = {_value_text(value)}" for name, value in settings.items())
+    return ", ".join(f"{name} = {_value_text(value)}" for name, value in settings.items() if value is not None)
 
 
 def _value_text(value: Any) -> str:

@@ -215,7 +215,10 @@ def summary_table(coverage: Coverage, grid: str) -> Table | None:
         rows.append((_name(collection), _name(user), _name(label), *map(Entry, texts)))
     notes = ["IQM: the interquartile mean, that of the middle half of the runs; a few odd runs do not move it."]
     if coverage.results.reading.generalise_to == THIS:
-        notes.append("In brackets its 95 % interval by a bootstrap of the runs within each fold (at least three each).")
+        notes.append(
+            "In brackets its 95 % interval for this collection, by a bootstrap of the runs within each fold (at least "
+            "three each)."
+        )
     else:
         notes.append("Without intervals: a bootstrap of so few folds would miss far more often than it says.")
     title = f"{coverage.grid(grid).title or grid}: interquartile means"
