@@ -23,6 +23,7 @@ LEARNERS = [
     (rl.PDGD(ranker=rl.MLP(hidden=(16,))), {}),
     (rl.ROLTR(ranker=rl.MLP(hidden=(16,))), {}),
     (rl.Posterior(), {}),
+    (rl.PairRank(), {}),
     (rl.FixedWeights(), {}),
     (rl.Oracle(), {}),
 ]

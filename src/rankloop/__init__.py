@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rankloop.learners import FixedWeights as FixedWeights
     from rankloop.learners import MDPRank as MDPRank
     from rankloop.learners import Oracle as Oracle
+    from rankloop.learners import PairRank as PairRank
     from rankloop.learners import Posterior as Posterior
     from rankloop.many import simulate_many as simulate_many
     from rankloop.online import OnlineRanker as OnlineRanker
@@ -53,7 +54,18 @@ _HOMES = {
     "data": ("Collection", "Split", "load"),
     "errors": ("DataError", "DivergenceError", "RankloopError", "SettingsError"),
     "evaluation": ("evaluate",),
-    "learners": ("COLTR", "DBGD", "PDGD", "PMGD", "ROLTR", "FixedWeights", "MDPRank", "Oracle", "Posterior"),
+    "learners": (
+        "COLTR",
+        "DBGD",
+        "PDGD",
+        "PMGD",
+        "ROLTR",
+        "FixedWeights",
+        "MDPRank",
+        "Oracle",
+        "PairRank",
+        "Posterior",
+    ),
     "online": ("OnlineRanker", "Page"),
     "plugins": ("attribute", "register"),
     "many": ("simulate_many",),

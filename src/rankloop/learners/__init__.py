@@ -18,6 +18,7 @@ from rankloop.learners.contract import LEARNERS, Learner
 from rankloop.learners.dbgd import DBGD
 from rankloop.learners.lines import FixedWeights, Oracle
 from rankloop.learners.mdprank import MDPRank
+from rankloop.learners.pairrank import PairRank
 from rankloop.learners.pdgd import PDGD
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.posterior import Posterior
@@ -25,7 +26,7 @@ from rankloop.learners.roltr import ROLTR
 from rankloop.plugins import HINT
 from rankloop.settings import explained
 
-for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, MDPRank, FixedWeights, Oracle):
+for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, PairRank, MDPRank, FixedWeights, Oracle):
     LEARNERS.add(_method)
 
 
@@ -79,6 +80,7 @@ __all__ = [
     "Learner",
     "MDPRank",
     "Oracle",
+    "PairRank",
     "Posterior",
     "from_settings",
     "require_click_learner",
