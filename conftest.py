@@ -135,8 +135,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are processors: a test that waits for a service or a browser leaves its processor idle."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+    """One more than there are processors: a test that waits for a service or a browser leaves its processor idle. Where
+    such tests are left out nobody waits, and another worker would only have to import everything, too."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors + ("process" not in config.option.markexpr)
 
 
 # Compiling

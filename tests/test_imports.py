@@ -10,6 +10,8 @@ import rankloop
 COMPILER = {"numba", "llvmlite"}
 HEAVY = COMPILER | {"numpy", "scipy", "pyarrow", "matplotlib", "starlette", "uvicorn"}
 
+pytestmark = pytest.mark.process
+
 
 def loaded_after(script: str, folder) -> set[str]:
     """The modules of a fresh process that has run a script."""

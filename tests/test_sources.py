@@ -89,6 +89,7 @@ def test_code_from_outside_the_package_counts_with_what_it_imports(tmp_path, mon
     assert fingerprint_of(mine(rankloop.PDGD())) not in fingerprints
 
 
+@pytest.mark.process
 def test_what_has_no_file_shares_its_fingerprint_with_no_other_process():
     typed = type("Typed", (), {"__module__": "typed_at_a_prompt"})
     code = "from rankloop.sources import fingerprint; print(fingerprint('rankloop.simulation', 'typed_at_a_prompt'))"

@@ -28,7 +28,7 @@ def literal(rows: np.ndarray) -> np.ndarray:
     return out
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.lists(values, min_size=1, max_size=3))
 def test_normalisation_is_the_definition(queries):
     width = min(rows.shape[1] for rows in queries)

@@ -50,6 +50,7 @@ def assert_same(split, path: Path, **options) -> None:
     assert np.array_equal(np.repeat(split.query_ids, np.diff(split.offsets)), qid)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.lists(st.lists(document, min_size=1, max_size=5), min_size=1, max_size=5), st.data())
 def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queries, data):
@@ -73,6 +74,7 @@ def test_decimals_have_the_bits_of_pythons_float(digits, exponent):
         assert value == float(f"{digits}e{exponent}")
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.lists(st.text("0123456789", min_size=1, max_size=40), min_size=1, max_size=4), st.data())
 def test_values_are_correctly_rounded_whatever_their_length(tmp_path_factory, numbers, data):

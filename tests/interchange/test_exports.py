@@ -47,6 +47,7 @@ def models(draw):
     return LinearModel(weights=weights, feature_names=names, shift=draw(st.lists(numbers, **listed)), spread=spread)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_every_engine_ranks_as_the_model_does(engine, model, seed):

@@ -85,6 +85,7 @@ def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_ch
         (tmp_path / name).write_text(text)
 
 
+@pytest.mark.process
 def test_machine_code_that_cannot_be_kept_is_run_all_the_same(tmp_path, monkeypatch):
     """As on a full disk: a file may not grow beyond a thousand bytes."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
@@ -108,6 +109,7 @@ def test_a_kernel_runs_without_the_interpreters_lock():
     assert nothing.targetoptions["nogil"]
 
 
+@pytest.mark.process
 def test_what_is_compiled_beside_an_unwritable_folder_is_gone_at_the_end(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))

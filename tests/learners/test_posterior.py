@@ -166,6 +166,7 @@ def test_the_order_of_pages_hardly_matters():
         assert np.abs((ranker.weights - rankers[0].weights) / deviation).max() < 0.1
 
 
+@pytest.mark.slow
 def test_weights_and_examination_are_consistent_for_people_as_the_likelihood_has_them():
     """20,000 pages: within four standard errors of the truth (false alarm: 6 quantities, 1 in 2,600)."""
     learner = Posterior(**FIXED, examination_variance=100.0, intervals=True)
@@ -177,6 +178,7 @@ def test_weights_and_examination_are_consistent_for_people_as_the_likelihood_has
     assert belief.weights_deviation.max() < 0.02
 
 
+@pytest.mark.slow
 def test_intervals_of_the_sandwich_cover_the_truth_as_often_as_they_say():
     """150 samples of 300 pages, 6 quantities. 95 % intervals: a rate outside 92 … 98 % is a false alarm in 1 of 1,000,
     were the 900 independent."""

@@ -61,6 +61,7 @@ def test_every_page_has_its_pins_in_their_place_and_every_other_document_at_most
     assert ranked.impression.pinned == sorted(pinned.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pinned", [{}, {3: 1}, {0: 2}, {2: 0, 4: 2}], ids=str)
 def test_documents_that_are_not_pinned_are_drawn_by_the_policy_into_the_free_ranks(pinned):
     diary = Diary(model(page_size=3))

@@ -1,8 +1,11 @@
 """The list of wrong changes fits the sources as they are, so that `make mutate` can begin at any time."""
 
+import pytest
+
 from .patches import complaints, load
 
 
+@pytest.mark.slow
 def test_every_original_stands_in_its_file_exactly_once_and_every_change_is_one():
     assert complaints(load()) == []
 

@@ -84,6 +84,7 @@ def test_ninety_five_per_cent_of_normal_intervals_hold_the_truth(name, method):
     assert np.mean([each.standard_error for each in found]) == pytest.approx(errors.std(), rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["plain", "self-normalised"])
 def test_bootstrap_intervals_hold_the_truth_too(method):
     rules = Rules(method=method, interval="bootstrap", resamples=200)
@@ -92,12 +93,14 @@ def test_bootstrap_intervals_hold_the_truth_too(method):
     assert coverage(found, TRUTH) < 1  # intervals that are never wrong say nothing
 
 
+@pytest.mark.slow
 def test_on_policy_intervals_hold_the_value_of_the_logged_policy():
     found = [estimate(on_policy(clicks)) for _, clicks in logs()]
     assert 0.904 <= coverage(found, TRUTH_LOGGED) < 1
     assert {each.effective_sample_size for each in found} == {400}
 
 
+@pytest.mark.slow
 def test_paired_differences_hold_the_true_gain_in_narrower_intervals():
     found, apart = [], []
     for pages, clicks in logs():
@@ -108,6 +111,7 @@ def test_paired_differences_hold_the_true_gain_in_narrower_intervals():
     assert np.mean([each.standard_error for each in found]) < np.mean(apart)
 
 
+@pytest.mark.slow
 def test_borrowing_across_ranks_narrows_the_interval():
     lenient = Rules(minimum_effective=0)
     narrow, usual, wide = (

@@ -32,6 +32,7 @@ def risks(scores, page, clicks, variance_weight=1.0) -> np.ndarray:
     return risk
 
 
+@pytest.mark.slow
 @given(impressions(), st.sampled_from([0.0, 0.5, 1.0]))
 @settings(max_examples=300)
 def test_the_risk_is_the_definition_with_softmax_over_all_candidates(impression, variance_weight):

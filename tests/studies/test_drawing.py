@@ -8,6 +8,7 @@ from rankloop.studies import figures
 from .small_studies import small
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["$", "$x_1^", "a\\frac{", "_hidden", "<script>", "x" * 200])
 def test_any_label_can_be_drawn(made_up, tmp_path, label):
     study = small({"learner": "ROLTR", "label": label}, repeats=1, gradient_variance=True)

@@ -2,6 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 from rankloop.studies import figures
 from rankloop.studies.specification import Grid, Study, load_study
 
@@ -34,6 +36,7 @@ def test_without_evaluation_there_are_no_curves(made_up):
     assert names(made_up(small({"learner": "ROLTR"}, evaluate_every=0))) == []
 
 
+@pytest.mark.slow
 def test_figures_are_written_twice_and_always_the_same(made_up, tmp_path):
     study = small({"learner": "ROLTR"}, {"learner": "PDGD"})
     for folder in (tmp_path / "a", tmp_path / "b"):

@@ -6,6 +6,7 @@ import subprocess
 from csv import DictReader
 from io import StringIO
 
+import pytest
 from tests.skipping import skip_here
 
 from rankloop.pictures import Size
@@ -50,6 +51,7 @@ def test_a_table_has_every_name_in_every_row_and_its_marks():
     ]
 
 
+@pytest.mark.slow
 def test_latex_compiles_whatever_names_hold(made_up, tmp_path):
     compiler = shutil.which("pdflatex") or skip_here("no LaTeX compiler: pdflatex is not installed")
     results = made_up(study({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"}))

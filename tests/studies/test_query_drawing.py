@@ -16,6 +16,7 @@ def made(user, queries=60):
     return ByQuery(metric("map"), "A $x$", "B", "tiny", user, numbers, ours, theirs, 3)
 
 
+@pytest.mark.slow
 def test_every_query_and_the_worst_are_drawn(tmp_path):
     one = made("noisy")
     drawing = draw_queries([one, made("perfect")], worst=5)

@@ -22,6 +22,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 VOID = {"meta", "img", "br", "hr"}
 HOSTILE = '<script>alert("1")</script> & a_b 5% `c` $d$'
 
+pytestmark = pytest.mark.slow  # pictures take a while
+
 
 class Page(HTMLParser):
     """What a browser would find: every tag closed in order, every attribute, every picture."""
@@ -65,7 +67,6 @@ def paper(made_up):
     return made_up(load_study("paper"), keep=lambda cell: cell.seed <= 3)
 
 
-@pytest.mark.slow
 def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path):
     page, text = written(paper, tmp_path)
     pictures = page.of("img", "src")
@@ -186,7 +187,6 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
     assert "Not run:" not in page.text
 
 
-@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser here")
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])

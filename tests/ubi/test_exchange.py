@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 
 from rankloop.ubi import (
@@ -18,6 +19,7 @@ from rankloop.ubi import (
 from .strategies import sessions
 
 
+@pytest.mark.slow
 @given(sessions())
 def test_pages_and_clicks_come_back_from_files_as_they_were(tmp_path_factory, found):
     folder = tmp_path_factory.mktemp("ubi")

@@ -72,6 +72,7 @@ def test_probabilities_are_those_of_the_definition_summed_over_every_pattern_of_
     assert user.click_probabilities(page) == pytest.approx(literal.marginals(patterns(page)), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_whole_pages_are_drawn_as_often_as_the_definition_says(kind):
     """Chi-square over the 32 patterns of a page; a correct sampler fails for one seed in 10,000."""

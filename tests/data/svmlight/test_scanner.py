@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -58,6 +59,7 @@ def quickly(path: Path) -> list[tuple] | str:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(st.lists(mutation, max_size=4))
 @example([])

@@ -23,6 +23,9 @@ from rankloop.metrics import dcg, gains, ideal_dcg, mean_over_queries
 NAMES = tuple(WORLDS)
 PART = {"mslr-like": 0.05, "yahoo-like": 0.04, "istella-like": 0.01, "tiny": 2.0}
 
+made_once = pytest.mark.xdist_group("worlds")
+"""For tests of `parts`: one worker makes them, for all."""
+
 
 def generate(world: World, split: str, scale: float, fold: int = 1, **options) -> Split:
     ids, offsets, features, grades = zip(*world.blocks(split, fold=fold, scale=scale, **options), strict=True)
@@ -40,6 +43,7 @@ def parts() -> dict[str, Split]:
     return {name: generate(WORLDS[name], "train", PART[name]) for name in NAMES}
 
 
+@made_once
 @pytest.mark.parametrize(
     ("name", "features", "queries", "documents", "longest"),
     [
@@ -66,6 +70,7 @@ def test_a_world_has_the_shape_of_what_it_stands_for(parts, name, features, quer
     assert np.quantile(sizes, 0.95) > 3 * np.quantile(sizes, 0.05)
 
 
+@made_once
 @pytest.mark.parametrize(
     ("name", "shares"),
     [
@@ -81,11 +86,13 @@ def test_grades_are_distributed_as_in_the_real_set(parts, name, shares):
     assert found[3:] == pytest.approx(shares[3:], abs=0.7)
 
 
+@made_once
 @pytest.mark.parametrize(("name", "share"), [("mslr-like", 0.03), ("yahoo-like", 0.02), ("istella-like", 0.01)])
 def test_some_queries_have_nothing_relevant(parts, name, share):
     assert 0 < np.mean(parts[name].ideal_dcg == 0) < 0.02 + 2 * share
 
 
+@made_once
 @pytest.mark.parametrize("name", NAMES)
 def test_features_are_finite_and_lie_in_the_unit_interval(parts, name):
     features = parts[name].features
@@ -94,6 +101,7 @@ def test_features_are_finite_and_lie_in_the_unit_interval(parts, name):
     assert features.max() == pytest.approx(1.0, abs=0.01)
 
 
+@made_once
 @pytest.mark.parametrize("name", ["mslr-like", "istella-like", "tiny"])
 def test_a_feature_spans_the_unit_interval_in_each_query_or_is_zero(parts, name):
     part = parts[name]
@@ -104,6 +112,7 @@ def test_a_feature_spans_the_unit_interval_in_each_query_or_is_zero(parts, name)
         assert np.isin(high, (0.0, 1.0)).all()
 
 
+@made_once
 def test_mslr_like_features_are_skewed_correlated_in_groups_and_often_empty(parts):
     X = parts["mslr-like"].features.astype(np.float64)
     X = X[:, X.std(axis=0) > 0]
@@ -116,6 +125,7 @@ def test_mslr_like_features_are_skewed_correlated_in_groups_and_often_empty(part
     assert np.mean((X == 0).mean(axis=0) > 0.5) > 0.2, "zeros: a fifth of the features are empty half the time"
 
 
+@made_once
 def test_yahoo_like_features_are_sparse_and_partly_absent(parts):
     features = parts["yahoo-like"].features
     used = features.any(axis=0)
@@ -123,6 +133,7 @@ def test_yahoo_like_features_are_sparse_and_partly_absent(parts):
     assert 0.4 < np.mean(features[:, used] == 0) < 0.8
 
 
+@made_once
 def test_istella_like_sentinels_flatten_a_feature_to_zero_and_one(parts):
     # A sentinel of 1.8e308 leaves nothing between 0 and 1 for its query's other documents.
     part = parts["istella-like"]

@@ -11,6 +11,8 @@ from ...interchange.foreign import onnx_scores
 from .conftest import wait_for_snapshot
 from .running import Running
 
+pytestmark = pytest.mark.xdist_group("live-http-networks")
+
 NAMES = ["price", "engine", "age"]
 NETWORK = {"kind": "mlp", "hidden": [8], "activation": "tanh"}
 SETTINGS = {
