@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from fcntl import LOCK_EX, flock
 
 import httpx
 import pytest
 from tests.patience import PATIENT, end, wait_until
 
+from rankloop.home import home
 from rankloop.web.demo.engine import Engine
 
 from ...live.serving import free_port
@@ -14,7 +16,9 @@ from ...live.serving import free_port
 
 @pytest.fixture(scope="session")
 def engine():
-    return Engine()
+    with (home() / "engine-of-the-tests").open("w") as made:
+        flock(made, LOCK_EX)  # one worker makes the index, for all
+        return Engine()
 
 
 class Demonstration:
@@ -50,7 +54,7 @@ class Demonstration:
 
 
 @pytest.fixture(scope="session")
-def demonstration(tmp_path_factory):
+def demonstration(tmp_path_factory, engine):
     """One demo for all tests of a worker; they are in one group, and start over before they begin."""
     demo = Demonstration(tmp_path_factory.mktemp("demo"))
     yield demo
