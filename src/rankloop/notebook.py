@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.pictures import CYCLE
+from rankloop.pictures import CYCLE, short
 from rankloop.plots import curves, looks
 from rankloop.run import Run
 from rankloop.runs import Runs
 
-_WIDTH, _HEIGHT = 420, 190
-_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 96, 22, 30
+_WIDTH, _HEIGHT = 460, 190
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 136, 22, 30
+_LONGEST = 22  # characters of a name beside a line
 _MOST_PANELS = 6
 _DASHES = {"--": "5 3", ":": "1.5 2.5", "-.": "7 2.5 1.5 2.5"}
 _INVISIBLE = ("#555555", "#000000")  # on a dark page
@@ -115,7 +116,7 @@ def chart(series: Sequence[Series], title: str) -> str:
         dash = f' stroke-dasharray="{_DASHES[one.dash]}"' if one.dash in _DASHES else ""
         parts.append(f'<polyline points="{points}" fill="none" stroke="{one.colour}" stroke-width="1.8"{dash}/>')
         below = max(end, below + 12)
-        name = one.name if len(one.name) <= 15 else f"{one.name[:14]}…"
+        name = short(one.name, _LONGEST)
         parts.append(f'<text x="{_WIDTH - _RIGHT + 5}" y="{below + 4:.1f}" fill="{one.colour}">{escape(name)}</text>')
     return "".join([*parts, "</svg>"])
 

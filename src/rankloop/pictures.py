@@ -293,6 +293,11 @@ def _look(settings: dict[str, Any], free: str, *, methods: bool) -> tuple[Any, s
     return free, "-"
 
 
-def short(name: str) -> str:
-    """A name that fits beside a line."""
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+def short(name: str, longest: int = _LONGEST) -> str:
+    """A name that fits beside a line: its beginning and its end, where settings stand.
+
+    >>> short("PDGD with a learning_rate=0.3")
+    'PDGD with a l…ing_rate=0.3'
+    """
+    half = (longest - 1) // 2
+    return name if len(name) <= longest else f"{name[: longest - 1 - half]}…{name[len(name) - half :]}"

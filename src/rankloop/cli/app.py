@@ -50,7 +50,7 @@ Plugin = Annotated[
     list[str] | None,
     typer.Option(
         callback=_load_plugins,
-        help="A module, or a .py file, with learners, users or rankers of your own; may be repeated.",
+        help="A module, or a .py file, with learners, users, rankers or attributes of your own; may be repeated.",
         metavar="MODULE",
     ),
 ]

@@ -31,7 +31,9 @@ def run(
     study: Annotated[str, typer.Argument(help="A study by name (rankloop study list), or a .toml file.")] = "quick",
     data: Annotated[
         list[str] | None,
-        typer.Option(help="ID=PATH: the real collection for its stand-in. NAME or PATH: this one for all."),
+        typer.Option(
+            help="ID=PATH: the real collection for its stand-in. NAME or PATH: this one for all; may be repeated."
+        ),
     ] = None,
     scale: Annotated[float | None, typer.Option(help="Size of synthetic worlds; 1 is that of the real ones.")] = None,
     fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.display import MISSING, counted, listed, mean_text
+from rankloop.display import MISSING, listed, mean_text
 from rankloop.propensities import Known, PowerLaw
 from rankloop.studies.comparisons import Standing, mean_of, standing, values_of
 from rankloop.studies.coverage import Coverage, learns_from_clicks
@@ -118,11 +118,11 @@ def _verdict(label: str, met: list[Meeting]) -> str:
     home = [one for one in met if label in one.assuming]
     abroad = [one for one in met if label not in one.assuming]
     won, away = [one for one in home if label in one.winners], [one for one in abroad if label in one.winners]
-    if not home:
-        where = f": {listed([one.user for one in away])}" if 0 < len(away) < len(abroad) else ""
-        return f"{label} is among the best with {len(away)} of {counted(len(abroad), 'kind')} of people{where}."
     if not won and not away:
         return f"{label} is not among the best with any kind of people."
+    if not home:
+        where = f": {listed([one.user for one in away])}" if 0 < len(away) < len(abroad) else ""
+        return f"{label} is {_among(len(away), len(abroad), 'kind')} of people{where}."
     only = "wins only on the people it assumes: it " if won and abroad and not away else ""
     text = f"{label} {only}is {_among(len(won), len(home), 'kind')} of people who look as it assumes"
     if not abroad:
