@@ -27,6 +27,15 @@ def test_one_step_is_the_rate_times_features_times_score_gradient():
     np.testing.assert_allclose(moved, wanted, rtol=1e-5, atol=1e-8)
 
 
+def test_with_a_temperature_it_is_the_method_of_the_scores_over_it():
+    moved, _, page = step_of(PDGD(temperature=0.25), [0, 1, 0, 1])
+    z = np.asarray(page.scores, float) / 0.25
+    wanted = 0.1 / 0.25 * X.T.astype(float) @ literal.pdgd_gradient(z, list(page), [0, 1, 0, 1])
+    np.testing.assert_allclose(moved, wanted, rtol=1e-5, atol=1e-8)
+    gradient = PDGD(temperature=0.25).score_gradient(page.scores, list(page), [0, 1, 0, 1])
+    np.testing.assert_allclose(X.T.astype(float) @ gradient * 0.1, wanted, rtol=1e-5, atol=1e-8)
+
+
 @pytest.mark.parametrize("clicks", [[0, 0, 0, 0], [1, 1, 1, 1]])
 def test_a_page_without_a_preference_changes_nothing(clicks):
     moved, ranker, _ = step_of(PDGD(decay=0.5), clicks)

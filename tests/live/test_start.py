@@ -13,7 +13,7 @@ from rankloop.live import start
 from rankloop.live.ranking import Ranking
 from rankloop.live.scaling import Fixed
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
-from rankloop.live.start import starting_point
+from rankloop.live.start import settled, starting_point
 
 from ..proofs import literal
 from .diary import FOR_ALL, Diary, page_of, request
@@ -135,7 +135,7 @@ def test_the_first_page_begins_with_the_engines_first_nine_times_in_ten():
 
 
 def test_given_weights_are_where_it_begins():
-    settings = model(Weights((1.5, -2.0)))
+    settings = model(Weights((1.5, -2.0), keeps_first=None))
     report = starting_point(settings)
     assert (report.weights, report.keeps_first, report.displacement) == ([1.5, -2.0], None, None)
     assert Diary(settings).fold.ranker.weights.tolist() == [1.5, -2.0]
@@ -232,3 +232,112 @@ def test_what_is_pinned_or_asked_for_is_always_within_reach():
     rest = Ranking(settings).rank(Diary(settings).fold.view(), request(X, settings), 0, rest=True)
     assert sorted([*rest.impression.page, *rest.rest]) == list(range(60))
     assert rest.rest[-47:] == list(range(13, 60))
+
+
+# Sharpness is a matter of the temperature
+
+X = np.column_stack([np.linspace(7.0, 2.0, 20), np.random.default_rng(1).normal(size=20)]).astype(np.float32)
+
+
+@pytest.mark.parametrize("learner", [ROLTR(), PDGD(floor=0.01)], ids=str)
+@pytest.mark.parametrize("scaling", ["query", "robust"])
+def test_the_same_policy_with_a_weight_of_1_takes_the_same_steps(learner, scaling):
+    """Which count for more, beside a weight of 1."""
+    sharp = model(IncomingOrder("engine", candidates=20), learner=learner, scaling=scaling)
+    made = settled(sharp)
+    weight = starting_point(sharp).weights[0]
+    assert starting_point(made).weights == pytest.approx([1.0, 0.0])
+    assert made.learner.temperature == pytest.approx(1.0 / weight)
+    assert made.learner.learning_rate == pytest.approx(learner.learning_rate / weight)
+    assert made.learner.floor == pytest.approx(learner.floor / weight)
+    assert starting_point(made).keeps_first == pytest.approx(0.9)
+    assert settled(made) == made
+    before, after = Diary(sharp), Diary(made)
+    for diary in (before, after):
+        shown = diary.show(X)
+        diary.close(shown, [0.0, 1.0] + [0.0] * 8)
+        assert page_of(shown).page == page_of(before.events[0]).page
+    assert page_of(before.events[0]).log_probability == pytest.approx(
+        page_of(after.events[0]).log_probability, rel=1e-4
+    )
+    steps = [diary.fold.ranker.weights - starting_point(diary.settings).weights for diary in (before, after)]
+    assert np.linalg.norm(steps[0]) > 0
+    np.testing.assert_allclose(*steps, rtol=2e-3, atol=1e-9)  # scores are float32: of 66 and of 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        model(IncomingOrder("engine"), learner=ROLTR(temperature=0.5)),
+        model(IncomingOrder("engine"), learner=COLTR(candidates=3)),
+        model(IncomingOrder("engine"), learner=Posterior()),
+        model(IncomingOrder("engine"), learner=DBGD()),
+        model(Weights((1.5, -2.0), keeps_first=None)),
+        model(Weights((0.0, 0.0))),
+        ModelSettings(name="m", features=2, seed=1, learner=ROLTR()),
+    ],
+    ids=["chosen", "COLTR", "Posterior", "DBGD", "no budget", "no order", "zeros"],
+)
+def test_where_there_is_nothing_to_settle_settings_stay(other):
+    assert settled(other) == other
+
+
+def learn(settings: ModelSettings, visits: int) -> tuple[float, Diary]:
+    """People who want what is cheap, and find it anywhere: how often the first page began with the engine's first, and
+    what became of the model."""
+    diary, rng = Diary(settings), np.random.default_rng(4)
+    kept = []
+    for _ in range(visits):
+        asked = np.column_stack([np.linspace(7.0, 2.0, 20), rng.normal(size=20)]).astype(np.float32)
+        shown = diary.show(asked)
+        page = page_of(shown).page
+        kept.append(page[0] == 0)
+        chance = 1.0 / (1.0 + np.exp(1.0 + 2.0 * asked[page, 1]))
+        diary.close(shown, (rng.random(len(page)) < chance).astype(float).tolist())
+    return float(np.mean(kept[:30])), diary
+
+
+def test_a_policy_gradient_keeps_the_engines_order_at_first_and_learns_soon():
+    """With its own default rate. Beside a weight of 50 it would have learned next to nothing by then."""
+    sharp = model(IncomingOrder("engine", candidates=20), learner=ROLTR())
+    ratios = []
+    for chosen in (sharp, settled(sharp)):
+        kept, diary = learn(chosen, 400)
+        assert kept > 0.6
+        weight, price = diary.fold.ranker.weights
+        ratios.append(price / weight)
+    assert abs(ratios[0]) < 0.1
+    assert ratios[1] < -1.0
+
+
+def test_given_weights_are_followed_as_sharply_as_asked_for():
+    sample = ((3.0, 2.0, 0.5, -1.0), (1.0, 0.0, -0.5))
+    made = settled(model(Weights((0.3, -0.1), 0.8, sample)))
+    report = starting_point(made)
+    assert report.weights == [0.3, -0.1]
+    assert report.keeps_first == pytest.approx(0.8)
+    temperature = made.learner.temperature
+    assert first_stays_first([list(scores) for scores in sample], 1.0, temperature) == pytest.approx(0.8, abs=1e-6)
+    assert made.learner.learning_rate == pytest.approx(0.01 * temperature * math.hypot(0.3, 0.1))
+    assert "2 sample queries" in report.assumes
+    unknown = starting_point(settled(model(Weights((0.3, -0.1)), scaling="none")))
+    assert unknown.keeps_first == pytest.approx(0.9)
+    assert "100 candidates" in unknown.assumes
+    assert (unknown.displacement, report.temperature) == (pytest.approx(0.1, abs=0.1), temperature)
+
+
+def test_a_posterior_begins_in_the_order_of_given_weights_and_says_how_strongly_it_believes_them():
+    settings = model(Weights((0.3, -2.0)), learner=Posterior(), scaling="robust", page_size=20)
+    diary = Diary(settings)
+    view = diary.fold.view()
+    greedy = np.argsort(-view.scores(view.scaler.apply(X)), kind="stable").tolist()
+    assert page_of(diary.show(X)).page == greedy
+    assert "as strongly as 50 pages of clicks" in starting_point(settings).assumes
+    # And the next pages are close to it: clicks at random teach nothing yet.
+    rng = np.random.default_rng(2)
+    moved = []
+    for _ in range(20):
+        shown = diary.show(X)
+        moved.append(page_of(shown).displacement)
+        diary.close(shown, (rng.random(20) < 0.1).astype(float).tolist())
+    assert np.mean(moved) < 1.5

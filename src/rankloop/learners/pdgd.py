@@ -18,7 +18,7 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
 from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
 from rankloop.learners.reinforce import decayed, in_blocks, scale_scores, show_plackett_luce
-from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker
+from rankloop.learners.settings import Decay, Floor, Initial, LearningRate, Ranker, Temperature
 from rankloop.policies.plackett_luce import (
     checked_clicks,
     checked_page,
@@ -38,6 +38,7 @@ class PDGD(Learner, frozen=True):
 
     Attributes:
         learning_rate: α.
+        temperature: T; the method is that of the scores s/T.
         decay: α is multiplied by this after each update. The PDGD author's framework uses 0.9999977
             (`rankloop.learners.pdgd.AUTHORS_DECAY`); the paper's comparison uses none.
         floor: α does not fall below this.
@@ -51,6 +52,7 @@ class PDGD(Learner, frozen=True):
     cost: ClassVar[Cost] = Cost(3, 4)
 
     learning_rate: LearningRate = 0.1
+    temperature: Temperature = 1.0
     decay: Decay = 1.0
     floor: Floor = 0.0
     initial: Initial = "zeros"
@@ -70,17 +72,17 @@ class PDGD(Learner, frozen=True):
 
     @property
     def policy_temperature(self) -> float:
-        """The method has no temperature of its own."""
-        return 1.0
+        """T of the policy; the paper has none, which is 1."""
+        return self.temperature
 
     def score_gradient(self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike) -> NDArray[np.float64]:
         """d objective/ds: one value per candidate, 0 for those in no pair."""
-        z = checked_scores(scores)
+        z = checked_scores(scores) / self.temperature
         shown = checked_page(page, len(z))
         clicked = checked_clicks(clicks, len(shown))
         work = PDGDWork.of(1, len(shown), len(z))
         pair_gradient(z, shown, clicked, work)
-        return work.base.gradient[: len(z)].copy()
+        return work.base.gradient[: len(z)] / self.temperature
 
 
 PDGDSettings = compiled_settings(PDGD)
@@ -113,17 +115,17 @@ class PDGDWork(NamedTuple):
 @kernel
 def show_pdgd(model, work, X, seed, impression, page, notes):
     """Draw the page from the policy."""
-    show_plackett_luce(work.base, 1.0, X.shape[0], seed, impression, page)
+    show_plackett_luce(work.base, model.settings.temperature, X.shape[0], seed, impression, page)
 
 
 @implements(learn, PDGDModel)
 @kernel
 def learn_pdgd(model, work, X, seed, impression, page, notes, clicks, measure):
     """One step along the weighted preferences; a page without any changes nothing."""
-    n = X.shape[0]
-    z = scale_scores(work.base, n, 1.0)
+    n, temperature = X.shape[0], model.settings.temperature
+    z = scale_scores(work.base, n, temperature)
     if pair_gradient(z, page, clicks, work):
-        ascend(model.ranker, X, work.base.gradient, model.rate[0], work.base.slope)
+        ascend(model.ranker, X, work.base.gradient, model.rate[0] / temperature, work.base.slope)
         model.rate[0] = decayed(model.rate[0], model.settings.decay, model.settings.floor)
     return np.nan
 

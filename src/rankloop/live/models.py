@@ -19,7 +19,7 @@ from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
-from rankloop.live.start import Report, starting_point
+from rankloop.live.start import Report, settled, starting_point
 from rankloop.live.stores.rows import Snapshot
 from rankloop.settings import counted
 
@@ -40,6 +40,7 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
     if len(service.registry.all()) >= MAX_MODELS:
         raise RequestError("too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
     report = await starting_report(service, settings)
+    settings = await asyncio.to_thread(settled, settings)
 
     def create() -> bool:
         with service.store.transaction() as transaction:
@@ -63,7 +64,9 @@ async def starting_report(service: Service, settings: ModelSettings) -> Report:
     """Where a model would begin, without making it."""
     try:
         require_affordable(settings, service.limits)
-        return await asyncio.to_thread(starting_point, settings)
+        chosen = await asyncio.to_thread(settled, settings)
+        chosen.learner.require_affordable(len(chosen.names), chosen.page_size)
+        return await asyncio.to_thread(starting_point, chosen)
     except SettingsError as error:
         raise RequestError("invalid_model", str(error)) from None
 
@@ -72,20 +75,24 @@ def require_affordable(settings: ModelSettings, limits: Limits) -> None:
     """Refuse settings that are possible, but would take the service down: too much memory or time, or overflow."""
     settings.learner.require_affordable(len(settings.names), settings.page_size)
     match settings.start:
-        case Weights(weights):
+        case Weights(weights, sample=sample, candidates=candidates):
             require_small("start: a weight", weights)
+            _require_small_sample(sample, candidates, limits)
         case IncomingOrder(sample=sample, candidates=candidates):
-            if candidates > limits.candidates:
-                raise SettingsError(
-                    f"start: candidates must be at most {limits.candidates:,}, as in a request; "
-                    f"got {counted(candidates)}"
-                )
-            scores = sum(len(query) for query in sample)
-            if len(sample) > MAX_SAMPLE_QUERIES or scores > MAX_SAMPLE_SCORES:
-                raise SettingsError(
-                    f"start: a sample has at most {MAX_SAMPLE_QUERIES:,} queries and {MAX_SAMPLE_SCORES:,} scores; "
-                    f"got {len(sample):,} and {scores:,}"
-                )
+            _require_small_sample(sample, candidates, limits)
+
+
+def _require_small_sample(sample: tuple[tuple[float, ...], ...], candidates: int, limits: Limits) -> None:
+    if candidates > limits.candidates:
+        raise SettingsError(
+            f"start: candidates must be at most {limits.candidates:,}, as in a request; got {counted(candidates)}"
+        )
+    scores = sum(len(query) for query in sample)
+    if len(sample) > MAX_SAMPLE_QUERIES or scores > MAX_SAMPLE_SCORES:
+        raise SettingsError(
+            f"start: a sample has at most {MAX_SAMPLE_QUERIES:,} queries and {MAX_SAMPLE_SCORES:,} scores; "
+            f"got {len(sample):,} and {scores:,}"
+        )
 
 
 async def act(service: Service, model: LiveModel, action: str) -> Model:

@@ -41,18 +41,30 @@ class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_u
 
 
 class Weights(msgspec.Struct, frozen=True, tag="weights", tag_field="from", forbid_unknown_fields=True):
-    """Begin with these weights: one per feature, or for a network all of them, flat, as its export has them."""
+    """Begin with these weights: one per feature, or for a network all of them, flat, as its export has them.
+
+    To `Posterior` they are a belief that clicks may correct (`start_pages`). A softmax policy of a linear ranker gets
+    a temperature with which their first result stays first with probability `keeps_first`, unless that is None or the
+    learner has a temperature already; `sample` holds the scores of some typical queries, one list per query; without
+    it, `candidates` evenly spaced scores stand for a query.
+    """
 
     weights: tuple[float, ...]
+    keeps_first: Annotated[float | None, number(above=0, at_most=0.999999, optional=True)] = 0.9
+    sample: tuple[tuple[float, ...], ...] = ()
+    candidates: Annotated[int, whole_number(at_least=2)] = 100
+
+    def __post_init__(self) -> None:
+        check_settings(self, "start")
 
 
 class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from", forbid_unknown_fields=True):
     """Begin with the order in which candidates arrive: the engine's score is a feature.
 
-    What that means is the learner's: to `Posterior` the engine's word is a belief that clicks may correct. A policy
-    with a temperature is given a weight so that the engine's first result stays first with probability `keeps_first`;
-    `sample` holds the engine's scores for some typical queries, one list per query; without it, `candidates` evenly
-    spaced scores stand for a query.
+    What that means is the learner's: to `Posterior` the engine's word is a belief that clicks may correct. A softmax
+    policy is given a temperature with which the engine's first result stays first with probability `keeps_first` (a
+    weight, if it has a temperature already); `sample` holds the engine's scores for some typical queries, one list per
+    query; without it, `candidates` evenly spaced scores stand for a query.
 
     Attributes:
         caution: `Posterior`'s first pages are made of the engine's first results, ten more than a page shows, and

@@ -1,10 +1,19 @@
-"""A sane start: the weights a new model begins with, and how much it will explore, known before it goes live."""
+"""A sane start: the weights a new model begins with, and how much it will explore, known before it goes live.
+
+A softmax policy that is to keep the engine's order is sharp. The sharpness goes into its temperature (`settled`), not
+into its weights: with a weight of 1 for the engine's score and T = 1/228, a step of learning counts as it does beside
+any other weight of 1, while beside a weight of 228 at T = 1 it would be lost.
+"""
+
+import math
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
+from rankloop.learners import Posterior
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.offpolicy.positions import position_probabilities
@@ -22,6 +31,7 @@ class Report(msgspec.Struct, frozen=True):
 
     Attributes:
         weights: where the model begins.
+        temperature: of its policy; None if it has none.
         keeps_first: the probability that the engine's first result is shown first.
         displacement: expected mean |rank shown − incoming rank| over the page.
         assumes: what these numbers rest on.
@@ -31,6 +41,36 @@ class Report(msgspec.Struct, frozen=True):
     keeps_first: float | None
     displacement: float | None
     assumes: str
+    temperature: float | None = None
+
+
+def settled(settings: ModelSettings) -> ModelSettings:
+    """The settings that a new model is made with: the sharpness of its start is the temperature of its policy.
+
+    The learning rate counts in units of it, so that a step moves weights as far as it would at T = 1. A temperature
+    that somebody chose (any but 1) stays.
+
+    >>> from rankloop.learners import ROLTR
+    >>> shop = ModelSettings(name="m", features=["bm25"], start=IncomingOrder("bm25"), learner=ROLTR(), seed=1)
+    >>> round(starting_point(shop).weights[0], 1), round(settled(shop).learner.temperature, 3)
+    (66.5, 0.015)
+    >>> round(starting_point(settled(shop)).weights[0], 9)
+    1.0
+    """
+    learner, start = settings.learner, settings.start
+    knobs = {name: getattr(learner, name, None) for name in ("temperature", "learning_rate", "floor")}
+    if knobs["temperature"] != 1.0 or knobs["learning_rate"] is None or learner.off_policy or not settings.is_linear:
+        return settings
+    size = 1.0
+    if isinstance(start, IncomingOrder):
+        queries, wanted = _incoming_queries(settings, start)[0], start.keeps_first
+    elif isinstance(start, Weights) and start.keeps_first is not None and any(start.weights):
+        queries, wanted, size = _given_queries(settings, start)[0], start.keeps_first, _length(start.weights)
+    else:
+        return settings
+    temperature = size / _solve([query / size for query in queries], wanted)
+    scaled = {name: value * temperature * size for name, value in knobs.items() if value and name != "temperature"}
+    return replace(settings, learner=replace(learner, temperature=temperature, **scaled))
 
 
 def starting_point(settings: ModelSettings) -> Report:
@@ -41,19 +81,54 @@ def starting_point(settings: ModelSettings) -> Report:
     [1.0, 0.0]
     """
     if isinstance(settings.start, Weights):
-        return Report(list(settings.start.weights), None, None, "weights given")
+        return _given(settings, settings.start)
     if not isinstance(settings.start, IncomingOrder):
         return Report(None, None, None, f"{settings.learner.name}'s own start")
     return _incoming(settings, settings.start)
 
 
+def _given(settings: ModelSettings, start: Weights) -> Report:
+    """Weights from elsewhere: how strongly they are believed, or how sharply they are followed."""
+    weights, learner = list(start.weights), settings.learner
+    spread = learner.policy_temperature
+    if isinstance(learner, Posterior):
+        assumes = f"weights given, believed as strongly as {learner.start_pages:g} pages of clicks"
+        return Report(weights, None, None, f"{assumes}; the first page is in their order")
+    if spread is None or not settings.is_linear or not any(weights) or start.keeps_first is None:
+        return Report(weights, None, None, "weights given", spread)
+    queries, assumes = _given_queries(settings, start)
+    kept = _keeps_first(queries, 1.0 / spread)
+    moved = _displacement([query / spread for query in queries], settings.page_size)
+    return Report(weights, kept, moved, f"weights given, and {assumes}", spread)
+
+
+def _given_queries(settings: ModelSettings, start: Weights) -> tuple[list[NDArray[np.float64]], str]:
+    """What given weights would score some queries with, and what that rests on."""
+    if start.sample:
+        return [_scores(scores) for scores in start.sample], f"the {len(start.sample):,} sample queries"
+    # Evenly spaced numbers within [0, 1] have a deviation of 1/√12; other scalings bring features to one of about 1.
+    deviation = _length(start.weights) * (1.0 if settings.scaling != "query" else 1.0 / math.sqrt(12.0))
+    scores = np.linspace(1.0, 0.0, start.candidates) * deviation * math.sqrt(12.0)
+    return [scores], f"{start.candidates} candidates with evenly spaced scores (send a sample of real ones)"
+
+
+def _length(weights: tuple[float, ...]) -> float:
+    return float(np.linalg.norm(weights))
+
+
+def _incoming_queries(settings: ModelSettings, start: IncomingOrder) -> tuple[list[NDArray[np.float64]], str]:
+    """The engine's scores of some queries as the ranker would see them, and what that rests on."""
+    place = settings.feature_index(start.feature)
+    if start.sample:
+        queries = [_scaled(settings, place, _scores(scores)) for scores in start.sample]
+        return queries, f"the {len(queries):,} sample queries"
+    assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
+    return [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates))], assumes
+
+
 def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
     place = settings.feature_index(start.feature)
-    queries = [_scaled(settings, place, list(scores)) for scores in start.sample]
-    assumes = f"the {len(queries):,} sample queries"
-    if not queries:
-        queries = [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates).tolist())]
-        assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
+    queries, assumes = _incoming_queries(settings, start)
     spread = settings.learner.policy_temperature
     if settings.learner.draws_weights:
         weight, kept, moved = 1.0, None, None
@@ -68,14 +143,18 @@ def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
         moved = _displacement([weight * q / spread for q in queries], settings.page_size)
     weights = np.zeros(len(settings.names))
     weights[place] = weight
-    return Report(weights.tolist(), kept, moved, assumes)
+    return Report(weights.tolist(), kept, moved, assumes, spread if kept is not None else None)
 
 
-def _scaled(settings: ModelSettings, place: int, scores: list[float]) -> NDArray[np.float64]:
-    """One query's engine scores as the ranker would see them."""
+def _scores(scores: tuple[float, ...]) -> NDArray[np.float64]:
     values = np.array(scores, dtype=np.float64)
     if values.ndim != 1 or len(values) < 1 or not np.isfinite(values).all():
         raise SettingsError("start: each list of the sample must hold the engine's scores of a query, finite numbers")
+    return values
+
+
+def _scaled(settings: ModelSettings, place: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One query's engine scores as the ranker would see them."""
     scaling = settings.scaling
     if isinstance(scaling, Fixed):
         scaling = Fixed((scaling.shift[place],), (scaling.spread[place],))

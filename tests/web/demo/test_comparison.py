@@ -62,7 +62,7 @@ def test_both_models_are_made_anew_each_with_its_own_rule():
     assert service.made[MODEL]["learner"]["learning_rate"] == 0.1
     assert service.made[RIVAL]["learner"]["reward"] == "naive+"
     for made in service.made.values():
-        assert made["start"] == {"from": "weights", "weights": engine_order().tolist()}
+        assert made["start"]["weights"] == engine_order().tolist()
         assert made["seed"] == 3
 
 

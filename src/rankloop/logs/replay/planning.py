@@ -10,6 +10,7 @@ from rankloop.learners import LEARNERS, from_settings, require_click_learner, to
 from rankloop.live.models import require_affordable
 from rankloop.live.requests import Limits
 from rankloop.live.settings import ModelSettings
+from rankloop.live.start import settled
 from rankloop.settings import explained, parse_value
 
 CHANGEABLE = ("scaling", "start", "late_updates", "guards")
@@ -42,6 +43,8 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
     model["learner"] = to_settings(chosen)
     try:
         changed = msgspec.convert(model, ModelSettings)
+        if type(changed.learner) is not type(own.learner) or changed.start != own.start:
+            changed = settled(changed)
     except msgspec.ValidationError as error:
         raise SettingsError(f"replay: {explained(error, ModelSettings, model)}") from None
     require_foldable(own, changed)

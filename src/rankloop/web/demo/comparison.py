@@ -94,7 +94,7 @@ class Comparison:
                 name,
                 list(FEATURES),
                 learner=msgspec.to_builtins(learner),
-                start={"from": "weights", "weights": engine_order().tolist()},
+                start={"from": "weights", "weights": engine_order().tolist(), "keeps_first": None},
                 scaling="none",
                 page_size=PAGE_SIZE,
                 seed=self._seed,
