@@ -6,17 +6,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.kernels.triangular import whole_lanes
-from rankloop.learners.page_likelihood import add_gradient, contrasts, page_shares, place_documents
+from rankloop.learners.page_likelihood import (
+    add_gradient,
+    contrasts,
+    page_level,
+    page_shares,
+    place_documents,
+    weigh_level,
+)
 
 RANKS, FEATURES = 5, 3
-SIZE = RANKS - 1 + FEATURES
+SIZE = RANKS + FEATURES
+SHAPE = 1.5
+
+
+def log_scores(parameters, X, page, rank, spread):
+    """b + w·(x_k − x̄) + log θ_k of each shown document, and no tricks."""
+    log_theta, b, w = np.r_[0.0, parameters[: RANKS - 1]], parameters[RANKS - 1], parameters[RANKS:]
+    features = X.astype(float) / spread
+    return b + (features[page] - features.mean(axis=0)) @ w + log_theta[rank]
 
 
 def log_likelihood(parameters, X, page, rank, spread, clicks) -> float:
-    """Σ_k c_k log π_k as it is written: the examination and the features of each shown document, and no tricks."""
-    log_theta, w = np.r_[0.0, parameters[: RANKS - 1]], parameters[RANKS - 1 :]
-    scores = X[page].astype(float) / spread @ w + log_theta[rank]
+    """Σ_k c_k log π_k as it is written."""
+    scores = log_scores(parameters, X, page, rank, spread)
     return float(clicks @ (scores - np.log(np.exp(scores).sum())))
+
+
+def log_likelihood_of_the_number(parameters, X, page, rank, spread, clicks) -> float:
+    """The negative binomial's, without what does not depend on its mean."""
+    mu = np.exp(log_scores(parameters, X, page, rank, spread)).sum()
+    return float(clicks.sum() * np.log(mu) - (clicks.sum() + SHAPE) * np.log(SHAPE + mu))
 
 
 def differences(function, at, step=1e-4) -> np.ndarray:
@@ -34,13 +54,27 @@ def evidence(parameters, X, page, rank, spread, clicks):
     Z, mean, gradient, below = np.zeros((RANKS, columns)), np.zeros(columns), np.zeros(columns), np.zeros(columns)
     shares = np.zeros(len(page))
     mean[:SIZE] = parameters
-    place_documents(X, page, rank, RANKS - 1, 1.0 / spread, Z)
+    place_documents(X, page, rank, RANKS, 1.0 / spread, Z)
     page_shares(Z, len(page), mean, shares)
     add_gradient(Z, clicks, shares, gradient)
     contrasts(Z, len(page), clicks.sum(), shares, below)
     assert not Z[len(page) - 1 :].any()
     assert not Z[:, SIZE:].any()
     return shares, gradient[:SIZE], Z[:, :SIZE].T @ Z[:, :SIZE]
+
+
+def evidence_of_the_number(parameters, X, page, rank, spread, clicks):
+    """Gradient, and the row of the information, as the kernels compute them."""
+    columns = whole_lanes(SIZE)
+    Z, mean, gradient, shift, level = np.zeros((RANKS, columns)), *np.zeros((4, columns))
+    shares = np.zeros(len(page))
+    mean[:SIZE] = parameters
+    place_documents(X, page, rank, RANKS, 1.0 / spread, Z)
+    log_expected = page_shares(Z, len(page), mean, shares)
+    shift[RANKS:SIZE] = (X.astype(float).mean(axis=0) - X[page[0]]) / spread
+    page_level(Z, shares, shift, level)
+    weigh_level(clicks.sum(), log_expected - shift @ mean, SHAPE, level, gradient)
+    return gradient[:SIZE], level[:SIZE]
 
 
 def a_page(seed: int, shown: int):
@@ -72,11 +106,41 @@ def test_the_information_is_the_covariance_that_the_shares_give(seed, shown):
     shares, _, information = evidence(at, X, page, rank, spread, clicks)
     z = np.zeros((shown, SIZE))
     z[np.arange(shown)[rank > 0], rank[rank > 0] - 1] = 1.0
-    z[:, RANKS - 1 :] = X[page] / spread
+    z[:, RANKS - 1] = 1.0
+    z[:, RANKS:] = X[page] / spread
     apart = z - shares @ z
     wanted = clicks.sum() * apart.T @ (shares[:, None] * apart)
     assert shares.sum() == pytest.approx(1.0, rel=1e-14)
     np.testing.assert_allclose(information, wanted, rtol=0, atol=1e-12 * max(1.0, np.abs(wanted).max()))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10_000), st.integers(2, RANKS))
+def test_the_number_of_clicks_has_the_negative_binomial_s_gradient_and_expected_information(seed, shown):
+    """The information is the mean of the squared gradient over the distribution that the parameters give."""
+    X, page, rank, spread, clicks, at = a_page(seed, shown)
+
+    def value(parameters):
+        return log_likelihood_of_the_number(parameters, X, page, rank, spread, clicks)
+
+    gradient, row = evidence_of_the_number(at, X, page, rank, spread, clicks)
+    np.testing.assert_allclose(gradient, differences(value, at), rtol=0, atol=1e-7)
+    mu = np.exp(log_scores(at, X, page, rank, spread)).sum()
+    direction = differences(lambda p: np.log(np.exp(log_scores(p, X, page, rank, spread)).sum()), at)
+    # Var C = μ + μ²/a, and the gradient is linear in C.
+    slope = SHAPE / (SHAPE + mu)
+    wanted = slope**2 * (mu + mu**2 / SHAPE) * np.outer(direction, direction)
+    np.testing.assert_allclose(np.outer(row, row), wanted, rtol=0, atol=1e-6 * max(1.0, np.abs(wanted).max()))
+
+
+def test_an_expected_number_beyond_all_bounds_is_a_number_still():
+    level, gradient = np.ones(8), np.zeros(8)
+    weigh_level(3.0, 1e6, 1.0, level, gradient)
+    assert gradient.tolist() == [-1.0] * 8
+    assert level.tolist() == [1.0] * 8
+    weigh_level(3.0, -1e6, 1.0, level, gradient)
+    assert gradient.tolist() == [2.0] * 8
+    assert 0.0 <= max(level) < 1e-100
 
 
 def test_a_document_that_takes_all_clicks_leaves_nothing_that_is_not_a_number():

@@ -10,7 +10,7 @@ import pytest
 from rankloop.errors import SettingsError
 from rankloop.kernels.triangular import covariance
 from rankloop.learners import Posterior
-from rankloop.learners.prior import GIVEN, is_due
+from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, is_due
 from rankloop.offpolicy.positions import position_probabilities
 from rankloop.online import OnlineRanker, Page
 from rankloop.simulation import simulate
@@ -61,26 +61,26 @@ class Dense:
 
     def __init__(self, learner, weights=None):
         self.learner, self.weights = learner, weights
-        self.seen, self.mean = [], np.r_[np.log(learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
+        self.seen, self.first = [], np.r_[np.log(learner.examination.at(PAGE))[1:], LEVEL, np.zeros(FEATURES)]
+        self.mean = self.first
         self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
         self.V = learner.prior_variance
 
     def prior(self):
         """Mean and precision now, in the features' own units."""
         within = np.mean([X.astype(float).var(axis=0) for X in self.seen], axis=0)
-        variance = np.r_[[self.learner.examination_variance] * (PAGE - 1), self.V / FEATURES / within]
-        mean = np.r_[np.log(self.learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
-        covariance = np.diag(variance)
+        examination = [self.learner.examination_variance] * (PAGE - 1)
+        mean, covariance = self.first, np.diag(np.r_[examination, LEVEL_VARIANCE, self.V / FEATURES / within])
         if self.weights is not None:
             spread = np.sqrt(np.mean([(X.astype(float) @ self.weights).var() for X in self.seen]))
-            u = np.r_[np.zeros(PAGE - 1), self.weights / spread]
+            u = np.r_[np.zeros(PAGE), self.weights / spread]
             mean, covariance = mean + GIVEN * u, covariance + np.outer(u, u) / self.learner.start_pages
         return mean, np.linalg.inv(covariance), np.sqrt(within)
 
     def weigh(self):
         """MacKay's update, with weights in units of the spreads that the last renewal knew."""
-        P = np.linalg.inv(self.information)[PAGE - 1 :, PAGE - 1 :] * np.outer(self.spread, self.spread)
-        m = self.mean[PAGE - 1 :] * self.spread
+        P = np.linalg.inv(self.information)[PAGE:, PAGE:] * np.outer(self.spread, self.spread)
+        m = self.mean[PAGE:] * self.spread
         free, trace = FEATURES, np.trace(P)
         if self.weights is not None:
             u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
@@ -97,12 +97,15 @@ class Dense:
             self.prior_mean, self.precision, self.spread = self.prior()
             self.information = self.precision + self.taught
             self.mean = np.linalg.solve(self.information, self.precision @ self.prior_mean + self.toward)
-        if clicks.sum() == 0:
-            return
-        z = np.c_[np.eye(PAGE)[: len(documents), 1:], X[documents].astype(float)]
-        shares = np.exp(z @ self.mean) / np.exp(z @ self.mean).sum()
-        g = (clicks - clicks.sum() * shares) @ z
-        H = clicks.sum() * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
+        C, a = clicks.sum(), self.learner.level_shape
+        z = np.c_[
+            np.eye(PAGE)[: len(documents), 1:], np.ones(len(documents)), X[documents] - X.astype(float).mean(axis=0)
+        ]
+        mu = np.exp(z @ self.mean).sum()
+        shares = np.exp(z @ self.mean) / mu
+        g = (clicks - C * shares) @ z + (C - mu) * a / (a + mu) * (shares @ z)
+        H = C * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
+        H += a * mu / (a + mu) * np.outer(shares @ z, shares @ z)
         self.taught += H
         self.toward += H @ self.mean + g
         self.information = self.information + H
@@ -117,17 +120,17 @@ def test_it_is_the_dense_posterior_page_for_page(weights):
     for X, documents, clicks in some_pages(70, seed=1):
         ranker.learn(page_of(ranker, X, documents), clicks)
         dense.learn(X, documents, clicks)
-        np.testing.assert_allclose(ranker.weights, dense.mean[PAGE - 1 :], rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(ranker.weights, dense.mean[PAGE:], rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(ranker.model.log_examination[1:], dense.mean[: PAGE - 1], rtol=1e-7, atol=1e-9)
     belief = learner.belief(ranker.model)
     wanted = np.sqrt(np.diag(np.linalg.inv(dense.information)))
-    np.testing.assert_allclose(belief.weights_deviation, wanted[PAGE - 1 :], rtol=1e-7)
+    np.testing.assert_allclose(belief.weights_deviation, wanted[PAGE:], rtol=1e-7)
     np.testing.assert_allclose(belief.log_examination_deviation[1:], wanted[: PAGE - 1], rtol=1e-7)
 
 
 def test_on_a_tiny_case_it_is_the_posterior_that_quadrature_finds():
     """One feature, two ranks: mean and deviations of the exact posterior, prior times likelihood on a fine grid."""
-    learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25)
+    learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25, level_shape=0.0)
     ranker = OnlineRanker(learner, features=1, seed=1, page_size=2)
     rng = np.random.default_rng(4)
     t, w = np.meshgrid(np.linspace(-2.5, 1.5, 401), np.linspace(-2, 3, 401), indexing="ij")
@@ -290,7 +293,7 @@ def test_weighing_by_the_probability_given_the_draw_is_unbiased_for_another_poli
 
 
 def test_without_exploration_it_shows_the_order_of_its_mean():
-    ranker = learned(Posterior(exploration=0.0), some_pages(50, seed=11))
+    ranker = learned(Posterior(exploration=0.0, early_exploration=0.0), some_pages(50, seed=11))
     X = np.random.default_rng(12).normal(size=(6, FEATURES)).astype(np.float32)
     best = np.argsort(-X @ ranker.weights)[:PAGE].tolist()
     assert [list(ranker.rank(X)) for _ in range(20)] == [best] * 20
@@ -328,8 +331,8 @@ def test_it_explores_less_as_it_learns():
 # Learning
 
 
-def test_a_page_without_clicks_teaches_nothing_but_what_features_look_like():
-    ranker = learned(Posterior(), some_pages(5, seed=17))
+def test_without_a_level_a_page_without_clicks_teaches_nothing_but_what_features_look_like():
+    ranker = learned(Posterior(level_shape=0.0), some_pages(5, seed=17))
     before = ranker.weights
     X = np.random.default_rng(18).normal(size=(6, FEATURES)).astype(np.float32)
     factor = ranker.model.factor.copy()
@@ -338,6 +341,36 @@ def test_a_page_without_clicks_teaches_nothing_but_what_features_look_like():
         ranker.learn(page_of(ranker, X, documents), clicks)
         assert ranker.weights.tolist() == before.tolist()
         assert ranker.model.factor.tobytes() == factor.tobytes()
+
+
+def test_a_page_that_nobody_clicks_speaks_against_what_it_shows_more_of_than_its_candidates_have():
+    ranker = learned(Posterior(), some_pages(5, seed=17))
+    X = np.zeros((8, FEATURES), np.float32)
+    X[:4, 0], X[:4, 1] = 1.0, -1.0
+    before = ranker.weights
+    for _ in range(5):
+        ranker.learn(page_of(ranker, X, [0, 1, 2, 3]), [0.0] * 4)
+    moved = ranker.weights - before
+    assert moved[0] < 0 < moved[1]
+
+
+def test_a_wrong_direction_is_noticed_by_its_bad_pages():
+    """People want a high first feature, and the model believes that a low one is better: on half of its queries all it
+    shows is equally bad, on the others all candidates are. Where clicks fall says nothing then, in expectation; that
+    the first get no more than the second does."""
+    rng = np.random.default_rng(22)
+    believed = {}
+    for shape in (0.0, 1.0):
+        learner = Posterior(level_shape=shape, exploration=0.0, early_exploration=0.0)
+        ranker = ranker_of(learner, weights=[-1.0, 0.0, 0.0])
+        for n in range(400):
+            X = np.zeros((12, FEATURES), np.float32)
+            X[:6, 0] = n % 2
+            X[:, 1:] = rng.normal(size=(12, 2))
+            ranker.learn(page_of(ranker, X, 6 + rng.permutation(6)[:PAGE]), rng.random(PAGE) < 0.2 * EXAMINED)
+        believed[shape] = ranker.weights[0]
+    assert believed[0.0] < -0.5
+    assert believed[1.0] > 0.5 * believed[0.0]
 
 
 def test_documents_between_pinned_ones_are_learned_from_with_their_own_ranks():

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from rankloop.learners import Posterior
-from rankloop.learners.prior import GIVEN, gather_spread, in_units, is_due, renew
+from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, gather_spread, in_units, is_due, renew
 
 FEATURES, PAGE = 3, 4
-RANKS = PAGE - 1
+LEADING = PAGE
+"""Examination from the second rank on, and the level."""
 RNG = np.random.default_rng(2)
 QUERIES = [
     (RNG.normal(size=(n, FEATURES)) * [1.0, 100.0, 0.01] + RNG.normal(size=FEATURES)).astype(np.float32)
@@ -21,16 +22,17 @@ def seen(learner: Posterior, queries=QUERIES, weights=None):
     work = learner.work(FEATURES, PAGE, 16)
     for X in queries:
         model.pages[0] += 1
-        gather_spread(model, X, work.mean, work.gradient)
+        gather_spread(model, X, work.centre, work.gradient)
     return model, work
 
 
 def prior_of(learner: Posterior, spread, start=None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance as the docstring has them, in the features' units."""
-    mean = np.r_[np.log(learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
-    covariance = np.diag(np.r_[[learner.examination_variance] * RANKS, [learner.prior_variance / FEATURES] * FEATURES])
+    mean = np.r_[np.log(learner.examination.at(PAGE))[1:], LEVEL, np.zeros(FEATURES)]
+    weights = [learner.prior_variance / FEATURES] * FEATURES
+    covariance = np.diag(np.r_[[learner.examination_variance] * (PAGE - 1), LEVEL_VARIANCE, weights])
     if start is not None:
-        u = np.r_[np.zeros(RANKS), start * spread]
+        u = np.r_[np.zeros(LEADING), start * spread]
         mean += GIVEN * u
         covariance += np.outer(u, u) / learner.start_pages
     return mean, covariance
@@ -39,7 +41,7 @@ def prior_of(learner: Posterior, spread, start=None) -> tuple[np.ndarray, np.nda
 def state_of(model) -> tuple[np.ndarray, np.ndarray]:
     mean = np.zeros(model.factor.shape[1])
     in_units(model, mean)
-    size = RANKS + FEATURES
+    size = LEADING + FEATURES
     return mean[:size], model.factor.T[:size] @ model.factor[:, :size]
 
 
@@ -49,6 +51,11 @@ def test_spreads_are_root_mean_variances_within_queries_whatever_the_queries_lev
     np.testing.assert_allclose(model.within, wanted, rtol=1e-12)
     shifted = [X + np.float32(8.0) for X in QUERIES]
     np.testing.assert_allclose(seen(Posterior(), shifted)[0].within[:2], wanted[:2], rtol=1e-3)
+
+
+def test_the_centre_is_the_mean_of_the_candidates():
+    _, work = seen(Posterior())
+    np.testing.assert_allclose(work.centre, QUERIES[-1].astype(float).mean(axis=0), rtol=1e-12)
 
 
 def test_of_many_candidates_some_are_enough():
@@ -102,7 +109,7 @@ def test_a_renewal_keeps_what_pages_taught_and_changes_the_prior_alone(weights, 
     renew(model, work, 1.0)
     old = model.spread.copy()
     old_start = model.start_spread[0]
-    size = RANKS + FEATURES
+    size = LEADING + FEATURES
     rows = RNG.normal(size=(8, size))
     mean, information = state_of(model)
     prior = information.copy()
@@ -110,13 +117,14 @@ def test_a_renewal_keeps_what_pages_taught_and_changes_the_prior_alone(weights, 
     information = prior + taught
     mean = np.linalg.solve(information, prior @ mean + toward)
     model.factor[:, :size] = np.linalg.cholesky(information).T
-    model.log_examination[1:] = mean[:RANKS]
-    model.ranker.weights[:] = mean[RANKS:] / old
+    model.log_examination[1:] = mean[: PAGE - 1]
+    model.level[0] = mean[PAGE - 1]
+    model.ranker.weights[:] = mean[LEADING:] / old
     for X in QUERIES[1:]:
         model.pages[0] += 1
-        gather_spread(model, X, work.mean, work.gradient)
+        gather_spread(model, X, work.centre, work.gradient)
     renew(model, work, kept)
-    ratio = np.r_[np.ones(RANKS), old / model.spread]
+    ratio = np.r_[np.ones(LEADING), old / model.spread]
     start = None if weights is None else np.array(weights) / model.start_spread[0]
     prior_mean, covariance = prior_of(learner, model.spread, start)
     wanted = np.linalg.inv(covariance) + kept * taught * np.outer(ratio, ratio)

@@ -19,9 +19,8 @@ from rankloop.kernels.compiler import kernel
 
 WIDTH = 8
 """Lanes of float64."""
-MANY, FEW = 9, 3
-"""How many rows are folded into the factor at once: a page of ten has nine contrasts, a small one needs no more than
-three."""
+MANY, FEW = 10, 3
+"""How many rows are folded into the factor at once: a page of ten has as many, a small one needs no more than three."""
 _SMALL = 1e-290
 _ROUNDING = 1e-13
 _LANES = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -41,8 +40,8 @@ def whole_lanes(n: int) -> int:
 def rows_for(count: int) -> int:
     """How many rows a matrix for `add_rows` must have to hold so many: whole groups, the rest of the last one zero.
 
-    >>> [rows_for(count) for count in (1, 3, 4, 9, 10, 19)]
-    [3, 3, 9, 9, 12, 21]
+    >>> [rows_for(count) for count in (1, 3, 4, 10, 11, 21)]
+    [3, 3, 10, 10, 13, 23]
     """
     rest = count % MANY
     return count - rest + (0 if rest == 0 else FEW if rest <= FEW else MANY)
@@ -146,7 +145,7 @@ def add_rows(U, A, count, v):
 
     One Householder reflection per dimension and group takes the group's entries in that column to zero. The
     reflection's own sum u − ‖(u, a)‖ is written as −‖a‖²/(u + ‖(u, a)‖), so that nothing cancels and the diagonal
-    stays positive. `v` is scratch for ten numbers.
+    stays positive. `v` is scratch for eleven numbers.
     """
     first = 0
     while first < count:

@@ -1,19 +1,30 @@
-"""What a page's clicks say: a softmax over the shown documents, given how many clicks there were.
+"""What a page's clicks say: where they fell, and how many there were.
+
+**Where.** Given how many there were, clicks fall on the shown documents by a softmax with examination as an offset:
 
     π_k ∝ exp(w·x_k + log θ_k)        log L = Σ_k c_k log π_k
 
 The page's own level (how eager this person is, how good the query's results are) cancels, so documents are compared
-with their neighbours only; nothing is divided by a propensity; and it does not matter who drew the page, or why. This
-is the Poisson likelihood with one effect per page: right in expectation if E[c_k] = θ_k exp(w·x_k + level of the
-page), whatever the distribution of clicks.
+with their neighbours; nothing is divided by a propensity; and it does not matter who drew the page, or why. This is the
+Poisson likelihood with one effect per page: right in expectation if E[c_k] = θ_k exp(w·x_k + level of the page),
+whatever the distribution of clicks.
 
-Documents are rows z of a matrix: first one column for each rank but the first (1 where the document stands), then
-the features' distances from the first document's, in units of their spread. With C = Σ c_k and z̄ = Σ π_k z_k,
+**How many.** A page that is bad as a whole gets fewer clicks than others. Pages differ for other reasons, too: their
+levels are taken to be gamma-distributed with shape a, so that the number of clicks C is negative binomial about
 
-    gradient      g = Σ_k (c_k − C π_k) z_k
-    information   H = C Σ_k π_k (z_k − z̄)(z_k − z̄)ᵀ = Σ_j a_j a_jᵀ
+    μ = Σ_k θ_k exp(b + w·(x_k − x̄)),        x̄: the mean of the query's candidates,
 
-where a_j compares the document at j with the mean of those below it: one contrast fewer than documents.
+and is worth no more than a clicks, however many there were.
+
+Documents are rows z of a matrix: first one column for each rank but the first (1 where the document stands), one of
+ones for b, then the features' distances from the first document's, in units of their spread. With C = Σ c_k,
+z̄ = Σ π_k z_k and s = μ/(a + μ),
+
+    gradient      g = Σ_k (c_k − C π_k) z_k + (C (1 − s) − a s) (z̄ − x̄)
+    information   H = C Σ_k π_k (z_k − z̄)(z_k − z̄)ᵀ + a s (z̄ − x̄)(z̄ − x̄)ᵀ = Σ_j a_j a_jᵀ
+
+where a_j compares the document at j with the mean of those below it, and the last is the page's level: as many rows
+as documents.
 """
 
 import math
@@ -26,24 +37,25 @@ from rankloop.kernels.triangular import row_dot
 
 
 @kernel
-def place_documents(X, page, rank, ranks, per_unit, Z):
-    """Rows of Z: where each shown document stands, and how far its features are from the first document's.
+def place_documents(X, page, rank, leading, per_unit, Z):
+    """Rows of Z: where each shown document stands, a one, and how far its features are from the first document's.
 
-    `ranks` is the number of columns for ranks: one for each but the first.
+    `leading` is the number of columns before the features: one for each rank but the first, and one for the level.
     """
     features = per_unit.size
     for t in range(page.size):
         Z[t, :] = 0.0
         if rank[t] > 0:
             Z[t, rank[t] - 1] = 1.0
-        own = Z[t, ranks : ranks + features]
+        Z[t, leading - 1] = 1.0
+        own = Z[t, leading : leading + features]
         for j in range(features):
             own[j] = (np.float64(X[page[t], j]) - np.float64(X[page[0], j])) * per_unit[j]
 
 
 @kernel
 def page_shares(Z, shown, mean, shares):
-    """π_k for the first `shown` rows of Z."""
+    """π_k for the first `shown` rows of Z; returns the logarithm of what they sum to before they are shares."""
     top = -math.inf
     for t in range(shown):
         shares[t] = row_dot(Z, t, mean, 0)
@@ -54,6 +66,17 @@ def page_shares(Z, shown, mean, shares):
         total += shares[t]
     for t in range(shown):
         shares[t] /= total
+    return top + math.log(total)
+
+
+@kernel
+def page_level(Z, shares, shift, level):
+    """level ← z̄ − x̄, where `shift` is x̄ as a row: the candidates' mean, from the first document's features."""
+    for j in range(level.size):
+        level[j] = -shift[j]
+    for t in range(shares.size):
+        for j in range(level.size):
+            level[j] += shares[t] * Z[t, j]
 
 
 @kernel
@@ -85,3 +108,17 @@ def contrasts(Z, shown, clicked, shares, below):
             below[j] += part * apart
             Z[t, j] = length * apart
         mass = both
+
+
+@kernel
+def weigh_level(clicked, log_expected, shape, level, gradient):
+    """Let the number of clicks into the gradient, and turn `level` into its row of the information.
+
+    log_expected is log μ; it may be as large as it likes, since only s = μ/(a + μ) is needed.
+    """
+    part = 1.0 / (1.0 + exp(math.log(shape) - log_expected))
+    pull = clicked * (1.0 - part) - shape * part
+    length = math.sqrt(shape * part)
+    for j in range(level.size):
+        gradient[j] += pull * level[j]
+        level[j] *= length

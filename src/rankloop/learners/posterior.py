@@ -23,8 +23,15 @@ from rankloop.kernels.arithmetic import dot
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 from rankloop.kernels.triangular import MANY, add_rows, covariance, rows_for, solve_lower, solve_upper, whole_lanes
 from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
-from rankloop.learners.page_likelihood import add_gradient, contrasts, page_shares, place_documents
-from rankloop.learners.prior import gather_spread, in_units, is_due, renew
+from rankloop.learners.page_likelihood import (
+    add_gradient,
+    contrasts,
+    page_level,
+    page_shares,
+    place_documents,
+    weigh_level,
+)
+from rankloop.learners.prior import LEVEL, gather_spread, in_units, is_due, renew
 from rankloop.learners.reinforce import show_plackett_luce
 from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import assumed
@@ -47,6 +54,10 @@ class Posterior(Learner, frozen=True):
         prior_variance: V, how much the scores of a query's candidates vary: a first guess, which the data correct.
         prior_weight: how many weights the first guess counts for.
         exploration: κ, a page is ranked by weights drawn from the posterior with κ times its deviation; 0: by the mean.
+        early_exploration: what κ has beyond that at first; it wears off, by a factor e in `early_pages` pages.
+        early_pages: in how many pages it does.
+        level_shape: a, how alike pages are in how many clicks they get, whatever they show; that a page got many or few
+            is worth no more than so many clicks. 0: it is not learned from.
         softness: the temperature of the drawn page's Plackett–Luce policy, in units of the draw's own effect.
         examination: the examination curve to begin with.
         examination_variance: how little is known of its logarithm.
@@ -64,7 +75,10 @@ class Posterior(Learner, frozen=True):
     cost: ClassVar[Cost] = Cost(4, 26)
 
     prior_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.03
-    exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
+    exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.05
+    early_exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
+    early_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 300.0
+    level_shape: Annotated[float, number(at_least=0, usable=(0.0, 1e6))] = 1.0
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.1
     examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
@@ -76,12 +90,13 @@ class Posterior(Learner, frozen=True):
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PosteriorModel":
         """The model before the first impression: the order of given weights, or none."""
         first = np.log(np.maximum(self.examination.at(page_size), LEAST_EXAMINATION))
-        size = page_size - 1 + features
+        size = page_size + features
         ranker = LINEAR.parameters("zeros", features, seed, weights)
         return PosteriorModel(
             ranker=ranker,
             log_examination=first - first[0],
             first_examination=first - first[0],
+            level=np.array([LEVEL]),
             rank=np.arange(page_size),
             factor=np.eye(size, whole_lanes(size)),
             precision=np.zeros(1),
@@ -106,7 +121,7 @@ class Posterior(Learner, frozen=True):
         They are the posterior's own, or, with `intervals`, those of the sandwich: what repeated samples of pages would
         give, whatever the distribution of clicks.
         """
-        size, ranks = len(model.factor), len(model.rank) - 1
+        size, leading = len(model.factor), len(model.rank)
         if model.precision[0] == 0.0:
             raise SettingsError(f"{self.name}: nothing has been learned yet")
         P = covariance(model.factor)
@@ -114,12 +129,12 @@ class Posterior(Learner, frozen=True):
             J = np.triu(model.squares) + np.triu(model.squares, 1).T
             P = P @ J @ P
         deviation = np.sqrt(np.diag(P))
-        per_unit = np.divide(1.0, model.spread, out=np.zeros(size - ranks), where=model.spread > 0)
+        per_unit = np.divide(1.0, model.spread, out=np.zeros(size - leading), where=model.spread > 0)
         return Belief(
             weights=model.ranker.weights.copy(),
-            weights_deviation=deviation[ranks:] * per_unit,
+            weights_deviation=deviation[leading:] * per_unit,
             examination=np.exp(model.log_examination),
-            log_examination_deviation=np.r_[0.0, deviation[:ranks]],
+            log_examination_deviation=np.r_[0.0, deviation[: leading - 1]],
         )
 
     @property
@@ -150,7 +165,7 @@ class Belief(NamedTuple):
 
 
 class PosteriorModel(NamedTuple):
-    """The mean (weights, and log θ relative to rank 1), the factor of its precision, and what the prior's units are.
+    """The mean (weights, log θ relative to rank 1, and the level), the factor of its precision, and the prior's units.
 
     `rank` says at which rank each row of a page stands; with pinned documents not all rows are the learner's.
     """
@@ -158,6 +173,7 @@ class PosteriorModel(NamedTuple):
     ranker: LinearWeights
     log_examination: NDArray[np.float64]
     first_examination: NDArray[np.float64]
+    level: NDArray[np.float64]
     rank: NDArray[np.int64]
     factor: NDArray[np.float64]
     precision: NDArray[np.float64]
@@ -180,6 +196,9 @@ class PosteriorWork(NamedTuple):
     shares: NDArray[np.float64]
     gradient: NDArray[np.float64]
     mean: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    level: NDArray[np.float64]
+    shift: NDArray[np.float64]
     per_unit: NDArray[np.float64]
     square: NDArray[np.float64]
     reflection: NDArray[np.float64]
@@ -187,14 +206,17 @@ class PosteriorWork(NamedTuple):
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int) -> "PosteriorWork":
         """Scratch for so many features, ranks and candidates."""
-        size = page_size - 1 + features
+        size = page_size + features
         columns = whole_lanes(size)
         return cls(
             base=Work.of(features, page_size, candidates),
-            rows=np.zeros((max(rows_for(page_size - 1), page_size), columns)),
+            rows=np.zeros((rows_for(page_size), columns)),
             shares=np.zeros(page_size),
             gradient=np.zeros(columns),
             mean=np.zeros(columns),
+            centre=np.zeros(features),
+            level=np.zeros(columns),
+            shift=np.zeros(columns),
             per_unit=np.zeros(features),
             square=np.zeros((size, columns)),
             reflection=np.zeros(MANY + 1),
@@ -212,7 +234,7 @@ def show_posterior(model, work, X, seed, impression, page, notes):
     n = X.shape[0]
     scores = work.base.scores[:n]
     spread = 0.0
-    if model.precision[0] > 0.0 and model.settings.exploration > 0.0:
+    if model.precision[0] > 0.0 and curiosity(model) > 0.0:
         moved = work.base.gradient[:n]
         draw_direction(model, work, seed, impression)
         for i in range(n):
@@ -229,17 +251,24 @@ def show_posterior(model, work, X, seed, impression, page, notes):
 
 
 @kernel
+def curiosity(model):
+    """κ now: most at first, when a wrong turn would last longest."""
+    settings = model.settings
+    return settings.exploration + settings.early_exploration * math.exp(-model.pages[0] / settings.early_pages)
+
+
+@kernel
 def draw_direction(model, work, seed, impression):
     """κ Λ^{−½} ξ of the weights, in float32 and the features' own units, into the base's direction."""
     direction, drawn = work.base.direction, work.mean
-    ranks = model.log_examination.size - 1
+    leading, kappa = model.log_examination.size, curiosity(model)
     fill_normals(stream_key(seed, DIRECTIONS, impression), direction)
     drawn[:] = 0.0
-    drawn[ranks : ranks + direction.size] = direction
-    solve_upper(model.factor, drawn, ranks)
+    drawn[leading : leading + direction.size] = direction
+    solve_upper(model.factor, drawn, leading)
     for j in range(direction.size):
         spread = model.spread[j]
-        direction[j] = np.float32(model.settings.exploration * drawn[ranks + j] / spread) if spread > 0.0 else 0.0
+        direction[j] = np.float32(kappa * drawn[leading + j] / spread) if spread > 0.0 else 0.0
 
 
 @kernel
@@ -262,12 +291,12 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
     if X.shape[0] < 2:
         return np.nan
     model.pages[0] += 1
-    gather_spread(model, X, work.mean, work.gradient)
+    gather_spread(model, X, work.centre, work.gradient)
     kept = remembered(model.settings.half_life, model.pages[0])
     if kept < 1.0 or is_due(model.pages[0]):
         renew(model, work, kept)
     clicked = clicks.sum()
-    if clicked > 0.0 and page.size > 1:
+    if page.size > 1 and (clicked > 0.0 or model.settings.level_shape > 0.0):
         take_evidence(model, work, X, page, clicks, clicked)
     return np.nan
 
@@ -285,25 +314,50 @@ def remembered(half_life, pages):
 def take_evidence(model, work, X, page, clicks, clicked):
     """One Newton step: the page's gradient and information at the present mean."""
     rows, shares, gradient, mean = work.rows, work.shares[: page.size], work.gradient, work.mean
-    ranks = model.log_examination.size - 1
     for j in range(model.spread.size):
         work.per_unit[j] = 1.0 / model.spread[j] if model.spread[j] > 0.0 else 0.0
-    place_documents(X, page, model.rank, ranks, work.per_unit, rows)
+    place_documents(X, page, model.rank, model.log_examination.size, work.per_unit, rows)
     in_units(model, mean)
-    page_shares(rows, page.size, mean, shares)
+    log_expected = page_shares(rows, page.size, mean, shares)
     gradient[:] = 0.0
     add_gradient(rows, clicks, shares, gradient)
+    work.level[:] = 0.0
+    if model.settings.level_shape > 0.0:
+        take_level(model, work, X[page[0]], shares, clicked, log_expected)
     for i in range(model.squares.shape[0]):
         for m in range(i, model.squares.shape[1]):
             model.squares[i, m] += gradient[i] * gradient[m]
-    contrasts(rows, page.size, clicked, shares, mean)
-    rows[page.size :, :] = 0.0
-    add_rows(model.factor, rows, page.size - 1, work.reflection)
+    count = page.size if clicked > 0.0 else 1
+    if clicked > 0.0:
+        contrasts(rows, page.size, clicked, shares, mean)
+    rows[count - 1, :] = work.level
+    rows[count:, :] = 0.0
+    add_rows(model.factor, rows, count, work.reflection)
     solve_lower(model.factor, gradient)
     solve_upper(model.factor, gradient, 0)
-    for k in range(ranks):
-        model.log_examination[k + 1] += gradient[k]
+    move(model, gradient, work.per_unit)
+
+
+@kernel
+def take_level(model, work, first, shares, clicked, log_expected):
+    """Let the number of clicks into the gradient, and its row of the information into the work's level."""
+    leading, shift = model.log_examination.size, work.shift
+    shift[:] = 0.0
     for j in range(model.spread.size):
-        moved = model.ranker.weights[j] + gradient[ranks + j] * work.per_unit[j]
+        shift[leading + j] = (work.centre[j] - np.float64(first[j])) * work.per_unit[j]
+        log_expected -= shift[leading + j] * work.mean[leading + j]
+    page_level(work.rows, shares, shift, work.level)
+    weigh_level(clicked, log_expected, model.settings.level_shape, work.level, work.gradient)
+
+
+@kernel
+def move(model, step, per_unit):
+    """The mean takes a step that is given in the features' units."""
+    leading = model.log_examination.size
+    for k in range(leading - 1):
+        model.log_examination[k + 1] += step[k]
+    model.level[0] += step[leading - 1]
+    for j in range(model.spread.size):
+        moved = model.ranker.weights[j] + step[leading + j] * per_unit[j]
         model.ranker.weights[j] = moved
         model.ranker.rounded[j] = np.float32(moved)

@@ -20,6 +20,8 @@ from rankloop.kernels.triangular import factorise, invert, solve_lower, solve_up
 
 GIVEN = 0.5
 """Prior weight of the given scores: documents that lie one spread apart differ in clicks by e^½."""
+LEVEL, LEVEL_VARIANCE = -1.5, 4.0
+"""What is believed of b, the logarithm of how often a middling document is clicked at the top: .01 to 1 and more."""
 SAMPLE = 32
 """The variance within a query is that of so many candidates, evenly spread over the list; pages average it out."""
 SETTLED = 1024
@@ -27,23 +29,24 @@ SETTLED = 1024
 
 
 @kernel
-def gather_spread(model, X, total, squares):
-    """Let one query's candidates into the running means of variances within queries."""
+def gather_spread(model, X, centre, squares):
+    """Let one query's candidates into the running means of variances within queries; `centre` becomes their mean."""
     features = X.shape[1]
     step = -(-X.shape[0] // SAMPLE)
     n = -(-X.shape[0] // step)
     keep = 1.0 - 1.0 / model.pages[0]
     for j in range(features):
-        total[j] = 0.0
+        centre[j] = 0.0
         squares[j] = 0.0
     for i in range(step, X.shape[0], step):
         for j in range(features):
             apart = np.float64(X[i, j]) - np.float64(X[0, j])
-            total[j] += apart
+            centre[j] += apart
             squares[j] += apart * apart
     for j in range(features):
         # From a candidate and not from zero, so that what all have in common cancels before anything is squared.
-        variance = max(squares[j] / n - (total[j] / n) ** 2, 0.0)
+        variance = max(squares[j] / n - (centre[j] / n) ** 2, 0.0)
+        centre[j] = centre[j] / n + np.float64(X[0, j])
         model.within[j] = keep * model.within[j] + variance / model.pages[0]
     if model.start.any():
         mean, mean_square = 0.0, 0.0
@@ -69,12 +72,13 @@ def is_due(pages):
 
 @kernel
 def in_units(model, mean):
-    """The posterior's mean in the features' units: log θ of all ranks but the first, then the weights."""
-    ranks = model.log_examination.size - 1
-    for k in range(ranks):
+    """The posterior's mean in the features' units: log θ from the second rank on, b, then the weights."""
+    leading = model.log_examination.size
+    for k in range(leading - 1):
         mean[k] = model.log_examination[k + 1]
+    mean[leading - 1] = model.level[0]
     for j in range(model.spread.size):
-        mean[ranks + j] = model.ranker.weights[j] * model.spread[j]
+        mean[leading + j] = model.ranker.weights[j] * model.spread[j]
 
 
 @kernel
@@ -95,11 +99,12 @@ def renew(model, work, kept):
     factorise(M, model.factor)
     solve_lower(model.factor, eta)
     solve_upper(model.factor, eta, 0)
-    ranks = model.log_examination.size - 1
-    model.log_examination[1:] = eta[:ranks]
+    leading = model.log_examination.size
+    model.log_examination[1:] = eta[: leading - 1]
+    model.level[0] = eta[leading - 1]
     for j in range(model.spread.size):
         if model.spread[j] > 0.0:
-            model.ranker.weights[j] = eta[ranks + j] / model.spread[j]
+            model.ranker.weights[j] = eta[leading + j] / model.spread[j]
         elif model.start_spread[0] > 0.0:
             model.ranker.weights[j] = GIVEN * model.start[j] / model.start_spread[0]
         model.ranker.rounded[j] = np.float32(model.ranker.weights[j])
@@ -113,22 +118,22 @@ def _weigh_prior(model, inverse, column, mean):
     counts as `prior_weight` weights beside them. The direction of given weights has a prior of its own, and is left
     out.
     """
-    ranks = model.log_examination.size - 1
+    leading = model.log_examination.size
     precision = model.precision[0]
-    invert(model.factor, ranks, inverse)
+    invert(model.factor, leading, inverse)
     trace, varying = 0.0, 0
     for j in range(model.spread.size):
         if model.spread[j] > 0.0:
-            for m in range(ranks + j, inverse.shape[0]):
-                trace += inverse[ranks + j, m] * inverse[ranks + j, m]
+            for m in range(leading + j, inverse.shape[0]):
+                trace += inverse[leading + j, m] * inverse[leading + j, m]
             varying += 1
     in_units(model, mean)
     squares, along, length = 0.0, 0.0, 0.0
     column[:] = 0.0
     for j in range(model.spread.size):
-        own = mean[ranks + j]
+        own = mean[leading + j]
         given = model.start[j] * model.spread[j]
-        column[ranks + j] = given
+        column[leading + j] = given
         squares += own * own
         along += own * given
         length += given * given
@@ -148,13 +153,13 @@ def _weigh_prior(model, inverse, column, mean):
 def _change_units(model, M, eta, ratio, kept):
     """From the old units to the spreads as they are known now: information about x/s is s′²/s² that about x/s′."""
     size = model.factor.shape[0]
-    ranks = model.log_examination.size - 1
+    leading = model.log_examination.size
     varying = 0
-    for k in range(ranks):
+    for k in range(leading):
         ratio[k] = 1.0
     for j in range(model.spread.size):
         now = math.sqrt(model.within[j])
-        ratio[ranks + j] = model.spread[j] / now if now > 0.0 else 0.0
+        ratio[leading + j] = model.spread[j] / now if now > 0.0 else 0.0
         model.spread[j] = now
         varying += now > 0.0
     model.start_spread[0] = math.sqrt(model.start_within[0])
@@ -172,14 +177,16 @@ def _change_units(model, M, eta, ratio, kept):
 def _add_prior(sign, model, M, eta, own):
     """Λ₀ and Λ₀ m₀ in the model's present units, added to M's upper triangle and to η, or taken away."""
     settings = model.settings
-    ranks = model.log_examination.size - 1
+    leading = model.log_examination.size
     features = model.spread.size
     precision = model.precision[0]
-    for k in range(ranks):
+    M[leading - 1, leading - 1] += sign / LEVEL_VARIANCE
+    eta[leading - 1] += sign / LEVEL_VARIANCE * LEVEL
+    for k in range(leading - 1):
         M[k, k] += sign / settings.examination_variance
         eta[k] += sign / settings.examination_variance * model.first_examination[k + 1]
     for j in range(features):
-        M[ranks + j, ranks + j] += sign * precision
+        M[leading + j, leading + j] += sign * precision
     if model.start_spread[0] == 0.0:
         return
     squares = 0.0
@@ -190,6 +197,6 @@ def _add_prior(sign, model, M, eta, own):
     ratio = precision / settings.start_pages
     shrink = ratio / (1.0 + ratio * squares)
     for i in range(features):
-        eta[ranks + i] += sign * GIVEN * precision * (1.0 - shrink * squares) * own[i]
+        eta[leading + i] += sign * GIVEN * precision * (1.0 - shrink * squares) * own[i]
         for m in range(i, features):
-            M[ranks + i, ranks + m] -= sign * precision * shrink * own[i] * own[m]
+            M[leading + i, leading + m] -= sign * precision * shrink * own[i] * own[m]
