@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rankloop.cli.results import show_results
 from rankloop.engines.threads import LocalThreads
+from rankloop.studies.records import Results
 from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import Study, cells
 
@@ -124,3 +126,8 @@ def test_what_cannot_be_verified_is_a_sentence(rankloop, finished, words):
 
 def test_show_may_be_named_or_left_out(rankloop, folder):
     assert rankloop("results", folder, "--json") == rankloop("results", "show", "--json", folder)
+
+
+def test_where_nothing_is_finished_nothing_is_explained(capsys):
+    show_results(Results(Study(name="mine"), []), json=False)
+    assert capsys.readouterr().out == "No run is finished.\n"

@@ -119,13 +119,16 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     if json:
         print_json(_summary(results))
         return
+    if not results.records:
+        out.print("No run is finished.")
+        return
     results = results.by(metric)
     coverage, name = Coverage(results), results.metric.title
     for place in _places(results):
         _show_place(coverage, *place)
     if results.left_out:
         out.print(f"\nNot shown, though in this folder: {results.left_out}.", highlight=False)
-    impressions = max((record.impressions for record in results.records), default=0)
+    impressions = max(record.impressions for record in results.records)
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     told = any(record.learner == "MDPRank" for record in results.records)
     skyline = " MDPRank learns from the true grades: a skyline." if told else ""

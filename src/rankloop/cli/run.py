@@ -106,7 +106,8 @@ def run(
     show_results(results, json)
     page = report.write(results, folder)
     if not json:
-        stdout.print(f"\n{page}   {folder}/figures/   {folder}/results.parquet   ({duration(outcome.seconds)})")
+        more = f"{folder}/figures/   {folder}/results.parquet   " if results.records else ""
+        stdout.print(f"\n{page}   {more}({duration(outcome.seconds)})")
     for what, cause in outcome.failures:
         err.print(f"failed: {what}: {cause}", markup=False)
     if outcome.failures:

@@ -16,6 +16,7 @@ SMALL = """\
 name = {name!r}
 title = {title!r}
 question = {question!r}
+claims = true
 impressions = 200
 repeats = 3
 evaluate_every = 50
