@@ -185,7 +185,9 @@ class Fold:
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
             if self.settings.guards.compares:
-                self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset)
+                # Pages of people who are not known count as each of another's.
+                who = int(_key(shown.client)) if shown.client else shown.number
+                self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
         if fate == "learned":
             fate = self._learn(impression, shown.number, closing.clicks)
         if fate == "learned":
@@ -337,7 +339,7 @@ class Fold:
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates = Counter(then.fates)
-        self.guard = Guard(then.guard)
+        self.guard = _guard(then)
         self.looks = _looks(self.settings, then)
 
     def _restore_learned(self, then: _Kept) -> None:
@@ -384,6 +386,13 @@ def _decoded(state: bytes) -> _Kept:
             )
         return msgspec.convert(plain, _Kept)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise _damaged(error) from None
+
+
+def _guard(then: _Kept) -> Guard:
+    try:
+        return Guard(then.guard)
+    except ValueError as error:
         raise _damaged(error) from None
 
 

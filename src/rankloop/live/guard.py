@@ -4,6 +4,10 @@ Clicks per page of the learned order are held against those of the control. The 
 sequence of their difference lies below zero. It holds at all times at once, so an order that is as good as the
 incoming one is ever called worse with probability 2.5 % at most, however often one looks.
 
+Pages of one person are no independent observations: somebody who clicks a lot, and comes often, is in one group with
+all of it. So variances are those between people. There may be millions of them; they are kept in 128 parts, each
+person in one, which are as independent of each other as people are.
+
 While the guard is on, a few people still see the learned order and the model learns from them, in trials of 200 pages.
 After the first trial with at least as many clicks per page as the incoming order got meanwhile, the guard is off, and
 the comparison begins anew.
@@ -13,6 +17,8 @@ import math
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from rankloop.intervals import anytime_half_width, sample_variance
 from rankloop.live.events import Group
@@ -21,6 +27,10 @@ LEAST = 50
 """Pages that each order must have had before anything is said about it."""
 TRIAL = 200
 """Pages of the learned order in a trial."""
+PARTS = 128
+"""Of all people."""
+FEWEST = 20
+"""Parts in which each order must have been seen: the variance of fewer is anybody's guess."""
 
 
 class Sums(NamedTuple):
@@ -45,6 +55,31 @@ class Sums(NamedTuple):
         return sample_variance(*self)
 
 
+class People:
+    """Pages of one order, and clicks on them, by part of the people: (2, parts)."""
+
+    def __init__(self, kept: bytes = b"") -> None:
+        self.sums: NDArray[np.float64] = np.zeros((2, PARTS))
+        if kept:
+            self.sums[:] = np.frombuffer(kept, np.float64).reshape(2, PARTS)
+
+    def note(self, part: int, clicks: float) -> None:
+        """One more page."""
+        self.sums[0, part] += 1.0
+        self.sums[1, part] += clicks
+
+    @property
+    def parts(self) -> int:
+        """In which there is anybody."""
+        return int(np.count_nonzero(self.sums[0]))
+
+    def variance(self) -> float:
+        """Of the clicks per page, a ratio of sums, if parts are independent of each other and pages in them are not."""
+        pages, clicks = self.sums
+        residuals = clicks - clicks.sum() / pages.sum() * pages
+        return float(self.parts / (self.parts - 1) * (residuals @ residuals) / pages.sum() ** 2)
+
+
 class KeptGuard(msgspec.Struct):
     """A guard as states keep it."""
 
@@ -52,6 +87,8 @@ class KeptGuard(msgspec.Struct):
     since: int
     learned: Sums
     incoming: Sums
+    learned_people: bytes = b""
+    incoming_people: bytes = b""
 
 
 class Guard:
@@ -62,23 +99,34 @@ class Guard:
         self.since = kept.since if kept else 0
         self.learned = kept.learned if kept else Sums()
         self.incoming = kept.incoming if kept else Sums()
+        self.learned_people = People(kept.learned_people if kept else b"")
+        self.incoming_people = People(kept.incoming_people if kept else b"")
 
     def kept(self) -> dict[str, object]:
         """What a state keeps."""
-        return {"on": self.is_on, "since": self.since, "learned": self.learned, "incoming": self.incoming}
+        return {
+            "on": self.is_on,
+            "since": self.since,
+            "learned": self.learned,
+            "incoming": self.incoming,
+            "learned_people": self.learned_people.sums.tobytes(),
+            "incoming_people": self.incoming_people.sums.tobytes(),
+        }
 
-    def note(self, group: Group, clicks: float, shown: int, offset: int) -> None:
-        """A page was closed at this place in the log. One that was shown before the comparison began is not part of it:
-        other shares of people saw the two orders then."""
+    def note(self, group: Group, clicks: float, shown: int, offset: int, who: int) -> None:
+        """Somebody's page was closed at this place in the log. One that was shown before the comparison began is not
+        part of it: other shares of people saw the two orders then. `who` is any number that is theirs alone."""
         if shown <= self.since or group == Group.FALLBACK:
             return
         if group == Group.LEARNED:
             self.learned = self.learned.plus(clicks)
+            self.learned_people.note(who % PARTS, clicks)
         else:
             self.incoming = self.incoming.plus(clicks)
+            self.incoming_people.note(who % PARTS, clicks)
         if min(self.learned.pages, self.incoming.pages) < LEAST:
             return
-        if not self.is_on and is_worse(self.learned, self.incoming):
+        if not self.is_on and is_worse(self.learned, self.incoming, self.learned_people, self.incoming_people):
             self._turn(True, offset)
         elif self.is_on and self.learned.pages >= TRIAL:
             self._turn(self.learned.mean < self.incoming.mean, offset)
@@ -89,19 +137,25 @@ class Guard:
 
     def _turn(self, on: bool, offset: int) -> None:
         self.is_on, self.since, self.learned, self.incoming = on, offset, Sums(), Sums()
+        self.learned_people, self.incoming_people = People(), People()
 
 
-def is_worse(learned: Sums, incoming: Sums) -> bool:
-    """Whether the learned order gets fewer clicks, beyond chance.
+def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:
+    """Whether the learned order gets fewer clicks, beyond chance; pages are of so many people, or each of another's.
 
     Few control pages may all have the same clicks by chance: their variance is taken as no smaller than the others'.
+    For the same reason that between people is taken as no smaller than that of pages which are each of another's.
 
     >>> is_worse(Sums(5_000, 2_000.0, 2_000.0), Sums(250, 150.0, 150.0))
     True
     >>> is_worse(Sums(500, 200.0, 200.0), Sums(25, 15.0, 15.0))
     False
     """
-    one, other = learned.variance, max(learned.variance, incoming.variance)
-    error = math.sqrt(one / learned.pages + other / incoming.pages)
+    if learned.mean >= incoming.mean or any(known.parts < FEWEST for known in people):
+        return False
+    single = learned.variance / learned.pages, max(learned.variance, incoming.variance) / incoming.pages
+    variances = [max(one, known.variance()) for one, known in zip(single, people, strict=True)] if people else single
     pages = learned.pages * incoming.pages / (learned.pages + incoming.pages)
-    return learned.mean - incoming.mean < -anytime_half_width(error, pages)
+    if sum(variances) > 0:
+        pages *= sum(single) / sum(variances)  # so many that were each of another's would say as much
+    return learned.mean - incoming.mean < -anytime_half_width(math.sqrt(sum(variances)), pages)
