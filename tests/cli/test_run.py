@@ -44,6 +44,7 @@ def test_json_is_one_document_and_does_not_depend_on_the_number_of_workers(tmp_p
             "--out",
             tmp_path / f"w{workers}",
             "--json",
+            forks=True,
         )
         assert done.returncode == 0, done.stderr
         rows.append([row["online_ndcg"]["runs"] for row in json.loads(done.stdout)["rows"]])
@@ -51,7 +52,7 @@ def test_json_is_one_document_and_does_not_depend_on_the_number_of_workers(tmp_p
 
 
 def test_the_grid_runs_what_simulate_runs(tmp_path):
-    done = preloaded.run("run", *SMALL, "--only", "ROLTR", "--only", "noisy", "--json", cwd=tmp_path)
+    done = preloaded.run("run", *SMALL, "--only", "ROLTR", "--only", "noisy", "--json", cwd=tmp_path, forks=True)
     row = json.loads(done.stdout)["rows"][0]
     runs = [rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), 200, seed, evaluate_every=10) for seed in (1, 2)]
     assert row["online_ndcg"]["runs"] == [run.online_ndcg for run in runs]
@@ -79,10 +80,10 @@ def test_a_second_start_says_what_the_report_leaves_out_and_how_to_see_it_again(
         lines = [f"{d % 5} qid:{d // 20} 1:{(d % 5) / 5} 2:{d % 7}\n" for d in range(400)]
         (mine / f"{name}.txt").write_text("".join(lines))
     few = ("--impressions", 200, "--repeats", 2, "--only", "ROLTR", "--only", "noisy")
-    assert preloaded.run("run", "--data", "mine", *few, cwd=tmp_path).returncode == 0
-    again = preloaded.run("run", "--data", "tiny", *few, cwd=tmp_path)
+    assert preloaded.run("run", "--data", "mine", *few, cwd=tmp_path, forks=True).returncode == 0
+    again = preloaded.run("run", "--data", "tiny", *few, cwd=tmp_path, forks=True)
     assert "Not shown, though in this folder: 2 runs on mine (--data may name several collections)." in again.stdout
-    both = preloaded.run("run", "--data", "tiny", "--data", "mine", *few, cwd=tmp_path)
+    both = preloaded.run("run", "--data", "tiny", "--data", "mine", *few, cwd=tmp_path, forks=True)
     assert "Not shown" not in both.stdout
     report = (tmp_path / "results" / "quick" / "report.md").read_text()
     command = f"rankloop run quick --impressions 200 --repeats 2 --data tiny --data {mine} --only ROLTR --only noisy"

@@ -144,7 +144,7 @@ learners = [{ learner = "PDGD" }]
 def test_a_person_that_cannot_be_compiled_fails_her_run_and_no_other(tmp_path):
     (tmp_path / "fussy.py").write_text(PERSON)
     (tmp_path / "fussy.toml").write_text(STUDY)
-    done = preloaded.run("run", "fussy.toml", "--workers", 1, cwd=tmp_path)
+    done = preloaded.run("run", "fussy.toml", "--workers", 1, cwd=tmp_path, forks=True)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]

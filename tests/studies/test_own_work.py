@@ -95,7 +95,7 @@ def test_a_plugin_takes_part_from_any_folder_and_an_edit_gives_new_numbers_under
     assert keys(out, "PDGD") == before[1]
     # A report is written, and a results folder's own study is run, from anywhere.
     for words in (("report", out), ("results", out), ("run", out / "study.toml", "--out", tmp_path / "again")):
-        done = preloaded.run(*words, cwd=tmp_path)
+        done = preloaded.run(*words, cwd=tmp_path, forks=True)
         assert done.returncode == 0, done.stderr
     assert "Stepping" in (out / "report.html").read_text()
     assert values(tmp_path / "again", "Stepping") == values(out, "Stepping")
@@ -105,7 +105,7 @@ def test_a_plain_person_takes_part_in_a_study_and_in_tuning(place):
     (place / "people.py").write_text(PERSON)
     text = STUDY.replace('["methods"]', '["people.py"]').replace('["noisy"]', '["reader"]')
     (place / "own.toml").write_text(text.replace('{ learner = "Stepping" }, ', ""))
-    done = preloaded.run("run", "own.toml", "--json", cwd=place)
+    done = preloaded.run("run", "own.toml", "--json", cwd=place, forks=True)
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["user"], row["label"]) == ("reader", "PDGD")
@@ -137,7 +137,7 @@ def test_people_of_a_study_look_at_an_attribute_that_a_plugin_brings(place):
     before = {record.user: record.key for record in read_results(out).records if record.seed == 1}
     # Other values of the attribute, other numbers: only for who looks at it.
     (place / "tastes.py").write_text(TASTE.replace(" > ", " < "))
-    assert "4 runs, 2 done, 2 to do" in preloaded.run(*words, cwd=place).stderr
+    assert "4 runs, 2 done, 2 to do" in preloaded.run(*words, cwd=place, forks=True).stderr
     after = {record.user: record.key for record in read_results(out).records if record.seed == 1}
     assert after["noisy"] == before["noisy"]
     assert after["taste"] != before["taste"]
@@ -157,7 +157,7 @@ def test_a_command_takes_plugins_for_a_study_that_does_not_name_them(place):
     assert "learner must be one of ROLTR" in refused.stderr
     assert "comes with a plugin" in refused.stderr
     words = ("--plugin", "methods", "--impressions", 20, "--repeats", 1)
-    done = preloaded.run("run", "own.toml", *words, cwd=place)
+    done = preloaded.run("run", "own.toml", *words, cwd=place, forks=True)
     assert done.returncode == 0, done.stderr
     assert plugins_of(place / "results" / "own" / "study.toml") == [str(place / "methods.py")]
 
@@ -244,7 +244,7 @@ print(msgspec.json.decode(text, type=ModelSettings).learner)
 
 
 def test_the_same_numbers_as_simulate(place):
-    done = preloaded.run("run", "own.toml", "--json", cwd=place)
+    done = preloaded.run("run", "own.toml", "--json", cwd=place, forks=True)
     rows = json.loads(done.stdout)["rows"]
     runs = [rl.simulate(rl.PDGD(), rl.users.noisy(), rl.load("tiny"), 100, seed, evaluate_every=50) for seed in (1, 2)]
     assert rows[0]["online_ndcg"]["runs"] == [one.online_ndcg for one in runs]
