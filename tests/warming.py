@@ -24,6 +24,7 @@ LEARNERS = [
     (rl.ROLTR(ranker=rl.MLP(hidden=(16,))), {}),
     (rl.Posterior(), {}),
     (rl.PairRank(), {}),
+    (rl.PLRank(), {}),
     (rl.FixedWeights(), {}),
     (rl.Oracle(), {}),
 ]

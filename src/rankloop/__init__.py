@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rankloop.learners import MDPRank as MDPRank
     from rankloop.learners import Oracle as Oracle
     from rankloop.learners import PairRank as PairRank
+    from rankloop.learners import PLRank as PLRank
     from rankloop.learners import Posterior as Posterior
     from rankloop.many import simulate_many as simulate_many
     from rankloop.online import OnlineRanker as OnlineRanker
@@ -58,6 +59,7 @@ _HOMES = {
         "COLTR",
         "DBGD",
         "PDGD",
+        "PLRank",
         "PMGD",
         "ROLTR",
         "FixedWeights",

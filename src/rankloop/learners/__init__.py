@@ -20,13 +20,14 @@ from rankloop.learners.lines import FixedWeights, Oracle
 from rankloop.learners.mdprank import MDPRank
 from rankloop.learners.pairrank import PairRank
 from rankloop.learners.pdgd import PDGD
+from rankloop.learners.plrank import PLRank
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.posterior import Posterior
 from rankloop.learners.roltr import ROLTR
 from rankloop.plugins import HINT
 from rankloop.settings import explained
 
-for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, PairRank, MDPRank, FixedWeights, Oracle):
+for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, PairRank, PLRank, MDPRank, FixedWeights, Oracle):
     LEARNERS.add(_method)
 
 
@@ -80,6 +81,7 @@ __all__ = [
     "Learner",
     "MDPRank",
     "Oracle",
+    "PLRank",
     "PairRank",
     "Posterior",
     "from_settings",
