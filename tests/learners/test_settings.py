@@ -35,5 +35,5 @@ def test_every_setting_of_every_method_has_a_rule():
 
 def test_gradient_methods_take_a_ranker_and_methods_that_search_weights_do_not():
     having = {name for name, kind in LEARNERS.items() if "ranker" in kind.__struct_fields__}
-    assert having == {"ROLTR", "PDGD", "MDPRank"}
+    assert having == {"ROLTR", "PDGD", "PLRank", "MDPRank"}
     assert {kind().scoring_ranker for kind in LEARNERS.values()} == {LINEAR}
