@@ -7,7 +7,6 @@ from pathlib import Path
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Kind
-from rankloop.live.fold import restored_by
 from rankloop.live.stores import Reader, Store, each_event, is_server, opened
 from rankloop.live.stores.rows import StoredModel
 
@@ -80,6 +79,8 @@ def clean_since(store: Reader, model: int) -> int | None:
 
 def place_of(roll_back: Event) -> int:
     """Where in the log the state was that a roll back returned to; −1 if that is not known."""
+    from rankloop.live.fold import restored_by  # with the compiler, which keys and facts of a log can do without
+
     try:
         return restored_by(roll_back).offset
     except StateError:
