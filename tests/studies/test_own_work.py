@@ -109,7 +109,7 @@ def test_a_plain_person_takes_part_in_a_study_and_in_tuning(place):
     assert done.returncode == 0, done.stderr
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["user"], row["label"]) == ("reader", "PDGD")
-    words = ("--set", "learning_rate=0.01", "--impressions", 50, "--repeats", 2, "--workers", 1, "--json")
+    words = ("--set", "learning_rate=0.01", "--impressions", 50, "--repeats", 2, "--workers", 2, "--json")
     chosen = ("--plugin", "people", "--plugin", "methods", "--user", "reader", "--data", "tiny", "--out", "tuned.toml")
     done = preloaded.run("tune", "PDGD", *words, *chosen, cwd=place)
     assert done.returncode == 0, done.stderr
