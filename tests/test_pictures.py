@@ -75,6 +75,15 @@ def test_no_two_learners_of_a_panel_look_alike():
     assert len({(line.colour, line.dash) for line in lines_for(rewards).values()}) == 4
 
 
+def test_methods_with_rates_of_their_own_share_a_panel_and_keep_their_colours():
+    labels = [(method, rate) for method in ("PDGD", "Posterior", "ROLTR", "PairRank") for rate in (0.01, 0.1)]
+    drawn = lines_for({f"{method} {rate}": {"learner": method, "learning_rate": rate} for method, rate in labels})
+    assert {line.group for line in drawn.values()} == {""}
+    for method in ("PDGD", "Posterior", "ROLTR", "PairRank"):
+        assert len({line.colour for label, line in drawn.items() if label.startswith(method)}) == 1
+    assert len({line.colour for line in drawn.values()}) == 4
+
+
 def test_a_single_point_is_seen_and_a_long_title_is_whole():
     with calm():
         _, axes = panels(1, 2)

@@ -253,12 +253,12 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
     varied = [key for key in varying(by_label.values()) if key != "label"]
     numbers = [key for key in varied if all(is_number(settings.get(key)) for settings in by_label.values())]
     words = [key for key in varied if all(isinstance(settings.get(key), str) for settings in by_label.values())]
-    splits = len(numbers) == 1 and len(words) == 1 and len(varied) == 2
+    splits = len(numbers) == 1 and len(words) == 1 and len(varied) == 2 and words != ["learner"]
     ordered = sorted({float(settings[numbers[0]]) for settings in by_label.values()}) if len(numbers) == 1 else []
-    taken = (
-        {_METHODS.get(str(settings.get("learner"))) for settings in by_label.values()} if "learner" in varied else {}
-    )
+    methods = list(dict.fromkeys(str(settings.get("learner")) for settings in by_label.values()))
+    taken = {_METHODS[name] for name in methods if name in _METHODS} if "learner" in varied else {}
     free = [colour for place, colour in enumerate(CYCLE) if place not in taken] or list(CYCLE)
+    others = [name for name in methods if name not in _METHODS]
     made: dict[str, Line] = {}
     for index, (label, settings) in enumerate(by_label.items()):
         group = str(settings[words[0]]) if splits else ""
@@ -266,7 +266,9 @@ def lines_for(learners: Mapping[str, Mapping[str, Any]]) -> dict[str, Line]:
             place = ordered.index(float(settings[numbers[0]]))
             colour, dash = matplotlib.colormaps["viridis"](0.7 * place / max(1, len(ordered) - 1)), "-"
         else:
-            colour, dash = _look(settings, free[index % len(free)], methods="learner" in varied)
+            learner = str(settings.get("learner"))
+            turn = others.index(learner) if "learner" in varied and learner in others else index
+            colour, dash = _look(settings, free[turn % len(free)], methods="learner" in varied)
         name = label.removeprefix(f"{group} ") if group else label
         seen = {(line.colour, line.dash) for line in made.values() if line.group == group}
         made[label] = Line(short(name), *_unlike(seen, colour, dash, free), group)
