@@ -8,6 +8,7 @@ from rankloop.cli import main
 from rankloop.cli.app import STORE
 from rankloop.live import serving
 from rankloop.live.requests import Limits
+from rankloop.live.stores import open_store
 
 
 def test_a_port_in_use_is_told_before_anything_is_served(tmp_path, monkeypatch, capsys):
@@ -39,3 +40,16 @@ def test_without_options_the_limits_are_those_of_a_service_anywhere(rankloop, mo
     monkeypatch.setattr(serving, "serve", lambda store, **options: asked.update(options, store=store))
     assert rankloop("serve")[0] == 0
     assert (asked["limits"], asked["learn"], asked["store"]) == (Limits(), True, STORE)
+
+
+def test_a_model_whose_plugin_is_missing_is_one_sentence(tmp_path, rankloop):
+    path = tmp_path / "shop.db"
+    store = open_store(path)
+    settings = b'{"name": "shop", "features": ["a"], "seed": 1, "learner": {"learner": "Nearest"}}'
+    with store.transaction() as transaction:
+        transaction.create_model("shop", settings, 1)
+    store.close()
+    code, _, said = rankloop("serve", path, "--port", "0")
+    assert code == 2
+    assert "model 'shop': learner.learner must be one of 'ROLTR'" in " ".join(said.split())
+    assert said.count("\n") <= 4

@@ -102,9 +102,7 @@ def test_a_learner_that_nobody_here_knows_is_named_with_where_it_comes_from(log,
     assert problem.startswith(
         f"the settings of model {model.name!r} cannot be read: learner.learner must be one of 'ROLTR'"
     )
-    assert problem.endswith(
-        "If Nearest is your own, this must be started with the module that brings it: --plugin MODULE"
-    )
+    assert problem.endswith("If Nearest is your own, name the module that brings it at the start: --plugin MODULE")
 
 
 def test_a_store_that_fails_while_it_is_read_is_no_damage_to_the_log(log, address, monkeypatch):

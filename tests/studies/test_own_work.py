@@ -240,7 +240,7 @@ print(msgspec.json.decode(text, type=ModelSettings).learner)
         "msgspec.json"
     )[0]
     done = run([COMMAND[0], "-c", without + "stored_settings(text)"], cwd=place)
-    assert "got 'Stepping'. If Stepping is your own, this must be started with" in done.stderr
+    assert "got 'Stepping'. If Stepping is your own, name the module that brings it" in done.stderr
 
 
 def test_the_same_numbers_as_simulate(place):

@@ -238,13 +238,13 @@ def where_from(given: Any) -> str:
     """For a sentence about a model's settings: where its learner would come from, if nobody here knows it.
 
     >>> where_from({"learner": {"learner": "Nearest"}})
-    '. If Nearest is your own, this must be started with the module that brings it: --plugin MODULE'
+    '. If Nearest is your own, name the module that brings it at the start: --plugin MODULE'
     """
     learner = given.get("learner") if isinstance(given, dict) else None
     name = learner.get("learner") if isinstance(learner, dict) else None
     if not isinstance(name, str) or name in LEARNERS:
         return ""
-    return f". If {name} is your own, this must be started with the module that brings it: --plugin MODULE"
+    return f". If {name} is your own, name the module that brings it at the start: --plugin MODULE"
 
 
 def feature_names(features: Any) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ LEARNERS = ("ROLTR", "PDGD", "DBGD", "PMGD", "COLTR", "FixedWeights")
 BAD_LEARNERS = [
     ({}, "missing required field `learner`"),
     ({"learner": "MDPRank"}, "learner.learner must be one of 'ROLTR', "),
-    ({"learner": "Nearest"}, "got 'Nearest'. If Nearest is your own, this must be started with the module"),
+    ({"learner": "Nearest"}, "got 'Nearest'. If Nearest is your own, name the module that brings it"),
     ({"learner": "'; DROP TABLE models"}, "must be one of 'ROLTR', 'PDGD'"),
     ({"learner": 3}, "Expected `str`"),
     *(({"learner": name, "colour": "red"}, "unknown field `colour`") for name in LEARNERS),
