@@ -7,7 +7,9 @@ import pytest
 from tests.live.diary import FOR_ALL, Diary, page_of
 
 from rankloop.cli import main
+from rankloop.cli.propensities import _said
 from rankloop.live.settings import ModelSettings
+from rankloop.propensities.trust_effect import TrustVerdict
 
 
 def run(capsys, *arguments):
@@ -42,14 +44,17 @@ def test_a_click_log_gives_three_curves(capsys, click_log):
     assert "raw clicks" in printed
 
 
-def test_a_service_s_log_gives_the_curve_of_its_swaps(capsys, tmp_path):
+@pytest.fixture
+def service_log(tmp_path):
+    """The log of 100 visits, kept with its model's state, and one of a model whose pages have no probabilities."""
     import msgspec
 
+    from rankloop.learners import DBGD, ROLTR
     from rankloop.live.events import now
     from rankloop.live.stores import open_store
     from rankloop.live.stores.rows import Snapshot
 
-    settings = ModelSettings(name="shop", features=2, page_size=3, seed=1, guards=FOR_ALL)
+    settings = ModelSettings(name="shop", features=2, page_size=3, seed=1, guards=FOR_ALL, learner=ROLTR())
     diary, rng = Diary(settings), np.random.default_rng(1)
     for _ in range(100):
         shown = diary.show(rng.normal(size=(6, 2)))
@@ -57,13 +62,38 @@ def test_a_service_s_log_gives_the_curve_of_its_swaps(capsys, tmp_path):
     store = open_store(tmp_path / "shop.db")
     with store.transaction() as transaction:
         model = transaction.create_model("shop", msgspec.json.encode(settings), now())
+        transaction.write([event._replace(model=model) for event in diary.events], [], [], [], [])
         transaction.save_snapshot(Snapshot(model, 100, 1, now(), diary.fold.state()), expects=-1)
+        other = ModelSettings(name="duels", features=2, learner=DBGD(), seed=1)
+        transaction.create_model("duels", msgspec.json.encode(other), now())
     store.close()
-    code, printed, _ = run(capsys, tmp_path / "shop.db", "--model", "shop", "--json")
+    return tmp_path / "shop.db"
+
+
+def test_a_service_s_log_gives_the_curve_of_its_swaps(capsys, service_log):
+    code, printed, _ = run(capsys, service_log, "--model", "shop", "--json")
     [found] = json.loads(printed)
     assert code == 0
     assert found["curves"]["from"][2] < found["curves"]["swaps"][2] < found["curves"]["to"][2]
     assert "100 pages" in found["note"]
+
+
+def test_and_whether_people_trust_the_top(capsys, service_log):
+    code, printed, said = run(capsys, service_log, "--trust", "--json")
+    [found] = json.loads(printed)
+    assert code == 0
+    assert "duels: its pages are not drawn by a softmax" in said
+    assert found["note"].startswith("100 pages; no trust that could be told from chance (χ² = ")
+    assert found["curves"]["slope"][0] == 1.0
+    assert found["curves"]["shift"][0] == 0.0
+
+
+def test_every_verdict_is_a_sentence():
+    verdict = TrustVerdict(chi_square=30.04, degrees=9, p=0.000432, pages=1_000)
+    assert _said(verdict, by_rank=True).startswith("rank does more than hide documents from view")
+    assert "(χ² = 30.0, 9 degrees of freedom, p = 0.00043)" in _said(verdict, by_rank=True)
+    assert "depend on more than rank" in _said(verdict, by_rank=False)
+    assert "too few clicks" in _said(TrustVerdict(0.0, 0, 1.0, 5), by_rank=True)
 
 
 def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):
@@ -73,3 +103,6 @@ def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):
     code, _, said = run(capsys, click_log, "--model", "shop")
     assert code == 2
     assert "no models" in said
+    code, _, said = run(capsys, click_log, "--trust")
+    assert code == 2
+    assert "known probabilities" in said

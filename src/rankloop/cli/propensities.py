@@ -1,7 +1,8 @@
 """`rankloop propensities`: how far people look, from a service's log or from anybody's click log."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,22 +10,42 @@ from rankloop.cli.app import Json, app
 from rankloop.cli.terminal import err, out, print_json, print_table, table, working
 from rankloop.errors import SettingsError
 
+if TYPE_CHECKING:
+    from rankloop.live.looks import Looks
+    from rankloop.live.stores.contract import Reader
+    from rankloop.live.stores.rows import StoredModel
+    from rankloop.propensities.trust_effect import TrustVerdict
+
+LEVEL = 0.01
+"""How likely people who look by rank alone are said to trust."""
+
 
 @app.command()
 def propensities(
     source: Annotated[str, typer.Argument(help="A service's log (a SQLite file, postgresql://…), or a click log.")],
     model: Annotated[str | None, typer.Option(help="Of a service's log: this model only.")] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Of a service's log: whether people trust the top. Reads every page.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """How likely people are to look at each rank, relative to the first.
 
     A service's log: from the swaps that its models drew, with 95 % intervals. A click log (CSV or TSV with query,
     document, rank and click): from documents that were shown at several ranks for the same query.
+
+    With `--trust`: a document clicked with probability p at rank 1 is clicked with slope · p + shift at rank k. Where
+    people look by rank alone every shift is 0; a test says whether that can be. The model's scores predict attraction,
+    and need only be correlated with it.
     """
     if _is_service_log(source):
-        found = _of_models(source, model)
+        found = _of_models(source, model, _trusted if trust else _looked_at)
     elif model is not None:
         raise SettingsError("propensities: --model chooses from a service's log; a click log has no models")
+    elif trust:
+        raise SettingsError(
+            "propensities: --trust needs pages that were drawn with known probabilities, as in a service's log"
+        )
     else:
         found = _of_clicks(Path(source))
     if json:
@@ -50,28 +71,67 @@ def _is_service_log(source: str) -> bool:
         return file.read(len(SQLITE)) == SQLITE
 
 
-def _of_models(source: str, name: str | None) -> list[dict[str, Any]]:
-    import msgspec
-
-    from rankloop.live.fold import looks_of
-    from rankloop.live.settings import ModelSettings
+def _of_models(
+    source: str, name: str | None, described: Callable[["Reader", "StoredModel"], dict[str, Any] | None]
+) -> list[dict[str, Any]]:
     from rankloop.logs.access import at_one_moment, find_model
 
     found = []
     with at_one_moment(source) as log:
         for model in log.models() if name is None else [find_model(log, name)]:
-            settings = msgspec.json.decode(model.settings, type=ModelSettings)
-            snapshot = log.newest_snapshot(model.id)
-            looks = looks_of(settings, snapshot.state) if snapshot else None
-            if looks is None:
+            each = described(log, model)
+            if each is None:
                 err.print(f"{model.name}: its pages are not drawn by a softmax of scores, so no swap has a probability")
-                continue
-            curve = looks.curve()
-            curves = {"swaps": curve.curve, "from": curve.low, "to": curve.high}
-            pages = int(looks.effect.sums[2])
-            rank_alone = "depend on more than rank" if looks.depend_on_more_than_rank else "may depend on rank alone"
-            found.append(_described(model.name, curves, f"{pages:,} pages; looks {rank_alone}"))
+            else:
+                found.append(each)
     return found
+
+
+def _looks(log: "Reader", model: "StoredModel") -> "Looks | None":
+    import msgspec
+
+    from rankloop.live.fold import looks_of
+    from rankloop.live.settings import ModelSettings
+
+    snapshot = log.newest_snapshot(model.id)
+    return looks_of(msgspec.json.decode(model.settings, type=ModelSettings), snapshot.state) if snapshot else None
+
+
+def _looked_at(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
+    looks = _looks(log, model)
+    if looks is None:
+        return None
+    curve = looks.curve()
+    curves = {"swaps": curve.curve, "from": curve.low, "to": curve.high}
+    pages = int(looks.effect.sums[2])
+    rank_alone = "depend on more than rank" if looks.depend_on_more_than_rank else "may depend on rank alone"
+    return _described(model.name, curves, f"{pages:,} pages; looks {rank_alone}")
+
+
+def _trusted(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
+    from rankloop.logs.trusting import trust_in
+
+    with working("reading the pages"):
+        effect = trust_in(log, model)
+    if effect is None:
+        return None
+    slope, shift = effect.estimate()
+    curves = {"slope": slope.curve, "slope from": slope.low, "slope to": slope.high}
+    curves |= {"shift": shift.curve, "shift from": shift.low, "shift to": shift.high}
+    verdict, looks = effect.verdict(), _looks(log, model)
+    by_rank = looks is None or not looks.depend_on_more_than_rank
+    return _described(model.name, curves, f"{verdict.pages:,} pages; {_said(verdict, by_rank)}")
+
+
+def _said(verdict: "TrustVerdict", by_rank: bool) -> str:
+    tested = f"χ² = {verdict.chi_square:.1f}, {verdict.degrees} degrees of freedom, p = {verdict.p:.2g}"
+    if not by_rank:
+        return "looks depend on more than rank, so slopes and shifts do not describe these people"
+    if verdict.degrees == 0:
+        return "too few clicks to tell whether people trust the top"
+    if verdict.no_trust(LEVEL):
+        return f"no trust that could be told from chance ({tested})"
+    return f"rank does more than hide documents from view, as where people trust the top ({tested})"
 
 
 def _of_clicks(path: Path) -> list[dict[str, Any]]:

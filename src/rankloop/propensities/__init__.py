@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rankloop.propensities.learning import Learned, learned
     from rankloop.propensities.rank_effect import RankEffect
     from rankloop.propensities.swaps import SwapCurve, Swaps
+    from rankloop.propensities.trust_effect import TrustEffect
 
 __all__ = [
     "Known",
@@ -22,6 +23,7 @@ __all__ = [
     "RankEffect",
     "SwapCurve",
     "Swaps",
+    "TrustEffect",
     "known",
     "learned",
     "named",
@@ -34,6 +36,7 @@ _COMPILED = {
     "RankEffect": "rank_effect",
     "SwapCurve": "swaps",
     "Swaps": "swaps",
+    "TrustEffect": "trust_effect",
 }
 
 
