@@ -63,11 +63,13 @@ def found_blocks(X, theta, P, alpha):
     work.base.scores[:n] = X32 @ theta.astype(np.float32)
     order = work.order[:n]
     block_order.sort_by_score(work.base.scores, work.base.keys, order)
-    block_order.prepare_widths(covariance, X32, work.centred[:n], work.products[:n], work.own[:n])
+    block_order.prepare_widths(covariance, X32, work.base.direction, work.centred[:n], work.products[:n], work.own[:n])
+    tail = work.tail[:n]
+    block_order.widest_below(order, work.own[:n], tail)
     blocks, first = [], 0
     while first < n:
         end = block_order.end_of_block(first, order, work.base.scores, work.centred[:n], work.products[:n],
-                                       work.own[:n], alpha)  # fmt: skip
+                                       work.own[:n], tail, alpha)  # fmt: skip
         blocks.append(frozenset(order[first : end + 1].tolist()))
         first = end + 1
     return blocks

@@ -116,6 +116,11 @@ def test_a_missing_or_unreadable_file_is_told(tmp_path):
         load_study(str(tmp_path / "bytes.toml"))
 
 
+def test_a_learner_may_be_left_out_of_a_collection():
+    text = SMALL.replace('{ learner = "PDGD" }', '{ learner = "PDGD", without = ["tiny"] }')
+    assert {cell.label for cell in cells(parse(text, "small"))} == {"ROLTR"}
+
+
 def test_regret_is_against_a_learner_of_the_first_grid():
     text = SMALL.replace("[[grids]]", '[regret]\nagainst = "NAME"\n\n[[grids]]', 1)
     assert parse(text.replace("NAME", "PDGD"), "small").regret.against == "PDGD"

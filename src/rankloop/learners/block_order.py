@@ -19,6 +19,7 @@ from rankloop.kernels.selection import sortable32
 
 APART = np.float32(100.0)
 """Between the scores of two blocks: the lower one comes first once in e^100 times, which is never."""
+_ROUNDING = 1.0001
 _ROWS = np.int64(0xFFFFFFFF)
 
 
@@ -51,16 +52,16 @@ def squared_width(covariance, X, i, j, difference, product):
 
 
 @kernel
-def prepare_widths(covariance, X, centred, products, own):
+def prepare_widths(covariance, X, mean, centred, products, own):
     """What the widths of all pairs are made of: candidates about their mean, P times them, and their own squares."""
     n, features = X.shape
-    for f in range(features):
-        total = 0.0
-        for i in range(n):
-            total += X[i, f]
-        mean = np.float32(total / n)
-        for i in range(n):
-            centred[i, f] = X[i, f] - mean
+    mean[:] = np.float32(0.0)
+    for i in range(n):
+        for f in range(features):
+            mean[f] += X[i, f]
+    for i in range(n):
+        for f in range(features):
+            centred[i, f] = X[i, f] - mean[f] / np.float32(n)
     products[:] = np.float32(0.0)
     multiply_into(centred, covariance, products)
     for i in range(n):
@@ -68,19 +69,56 @@ def prepare_widths(covariance, X, centred, products, own):
 
 
 @kernel
-def end_of_block(first, order, scores, centred, products, own, exploration):
-    """The last place of the block that begins at `first`: no pair within reaches beyond it."""
+def widest_below(order, own, tail):
+    """tail[k]: the largest own width among the candidates from place k down."""
+    widest = 0.0
+    for k in range(order.size - 1, -1, -1):
+        widest = max(widest, math.sqrt(max(own[order[k]], 0.0)))
+        tail[k] = widest
+
+
+@kernel
+def reach(place, end, order, scores, centred, products, own, tail, exploration):
+    """The farthest place below `end` whose candidate cannot be told from the one at `place`; `end` if there is none.
+
+    A difference is no wider than both candidates' own widths together: if even so the nearest of those below is
+    certain, all are, and none needs to be looked at.
+    """
     n, features = order.size, centred.shape[1]
-    end = first
+    i = order[place]
+    score = np.float64(scores[i])
+    most = math.sqrt(max(own[i], 0.0)) + tail[end + 1]
+    if is_certain(score - np.float64(scores[order[end + 1]]), most * most * _ROUNDING, exploration):
+        return end
+    for below_it in range(n - 1, end, -1):
+        j = order[below_it]
+        square = own[i] + own[j] - 2.0 * np.float64(dot(centred[i], products[j, :features]))
+        if not is_certain(score - np.float64(scores[j]), square, exploration):
+            return below_it
+    return end
+
+
+@kernel
+def end_of_block(first, order, scores, centred, products, own, tail, exploration):
+    """The last place of the block that begins at `first`: no pair within reaches beyond it.
+
+    The candidate of which least is known reaches farthest, so it is asked first, and again while the block grows: often
+    that is all of them. Then everybody is.
+    """
+    n = order.size
+    end, asked = first, -1
+    while end < n - 1:
+        widest = first
+        for k in range(first, end + 1):
+            if own[order[k]] > own[order[widest]]:
+                widest = k
+        if widest == asked:
+            break
+        asked = widest
+        end = reach(widest, end, order, scores, centred, products, own, tail, exploration)
     k = first
     while k <= end and end < n - 1:
-        i = order[k]
-        for place in range(n - 1, end, -1):
-            j = order[place]
-            square = own[i] + own[j] - 2.0 * np.float64(dot(centred[i], products[j, :features]))
-            if not is_certain(np.float64(scores[i]) - np.float64(scores[j]), square, exploration):
-                end = place
-                break
+        end = reach(k, end, order, scores, centred, products, own, tail, exploration)
         k += 1
     return end
 
@@ -113,10 +151,11 @@ def show_in_blocks(work, covariance, X, exploration, seed, impression, page):
         draw_from_block(order, 0, n - 1, seed, impression, page)
     else:
         centred, products, own = work.centred[:n], work.products[:n], work.own[:n]
-        prepare_widths(covariance, X, centred, products, own)
+        prepare_widths(covariance, X, work.base.direction, centred, products, own)
+        widest_below(order, own, work.tail[:n])
         first = 0
         while first < page.size:
-            end = end_of_block(first, order, scores, centred, products, own, exploration)
+            end = end_of_block(first, order, scores, centred, products, own, work.tail[:n], exploration)
             draw_from_block(order, first, end, seed, impression, page)
             for place in range(end + 1, n):
                 level[order[place]] -= APART

@@ -14,9 +14,9 @@ expanded to second order once, at the θ of its page, so that all history is a m
 
     (B + 2λN) θ = b + 2λN θ₀
 
-is solved from where θ is, by conjugate gradients. With a mean loss the regulariser's weight grows with the number of
-pairs; that keeps |θ·x| small, the expansions exact enough (the tests hold the refit against it), and the system well
-conditioned: a handful of products is all it takes.
+is solved from where θ is, by conjugate gradients from the residual that is kept. With a mean loss the regulariser's
+weight grows with the number of pairs; that keeps |θ·x| small, the expansions exact enough (the tests hold the refit
+against it), and the system well conditioned: a product or two is all it takes.
 """
 
 import math
@@ -37,8 +37,8 @@ from rankloop.settings import number
 
 MOST_FEATURES = 2_000
 _NO_PIVOT = 1e-9
-_SOLVED = 1e-8
-"""Relative to the right-hand side: far below what a page changes."""
+_SOLVED = 1e-5
+"""Relative to the right-hand side: far below what is known of it."""
 _MOST_STEPS = 100
 
 
@@ -73,6 +73,7 @@ class PairRank(Learner, frozen=True):
             rounded_inverse=rounded,
             information=np.zeros((features, features)),
             target=np.zeros(features),
+            residual=np.zeros(features),
             pairs=np.zeros(1),
             settings=PairRankSettings._of(self),
         )
@@ -100,7 +101,7 @@ PairRankSettings = compiled_settings(PairRank)
 
 
 class PairRankModel(NamedTuple):
-    """θ; A⁻¹, and the same in single precision; B, b and N."""
+    """θ; A⁻¹, and the same in single precision; B, b, what is left to solve of them, and N."""
 
     ranker: LinearWeights
     start: NDArray[np.float64]
@@ -108,6 +109,7 @@ class PairRankModel(NamedTuple):
     rounded_inverse: NDArray[np.float32]
     information: NDArray[np.float64]
     target: NDArray[np.float64]
+    residual: NDArray[np.float64]
     pairs: NDArray[np.float64]
     settings: Any
 
@@ -122,6 +124,7 @@ class PairRankWork(NamedTuple):
     centred: NDArray[np.float32]
     products: NDArray[np.float32]
     own: NDArray[np.float64]
+    tail: NDArray[np.float64]
     level: NDArray[np.float32]
     rows: NDArray[np.float64]
     plain: NDArray[np.float64]
@@ -142,6 +145,7 @@ class PairRankWork(NamedTuple):
             centred=np.zeros((candidates, features), np.float32),
             products=np.zeros((candidates, padded(features)), np.float32),
             own=np.zeros(candidates),
+            tail=np.zeros(candidates),
             level=np.zeros(candidates, np.float32),
             rows=np.zeros((page_size, features)),
             plain=np.zeros((page_size, page_size)),
@@ -149,7 +153,7 @@ class PairRankWork(NamedTuple):
             contrasts=np.zeros((page_size, features)),
             spread=np.zeros((page_size, features)),
             gram=np.zeros((page_size, page_size)),
-            vectors=np.zeros((3, features)),
+            vectors=np.zeros((2, features)),
         )
 
 
@@ -177,6 +181,7 @@ def learn_pairrank(model, work, X, seed, impression, page, notes, clicks, measur
     count = contrasts(work.weighted, rows, work.contrasts)
     add_outer(model.information, work.contrasts, count, 1.0)
     model.pairs[0] += pairs
+    leave(model, work.contrasts, count, 2.0 * model.settings.regularisation * pairs)
     solve(model, 2.0 * model.settings.regularisation * model.pairs[0], work.vectors)
     for j in range(features):
         model.ranker.rounded[j] = np.float32(model.ranker.weights[j])
@@ -208,7 +213,9 @@ def observe_pairs(model, rows, clicks, plain, weighted):
                 link(weighted, i, j, weight)
                 pull = weight * z + rest
                 for f in range(features):
-                    model.target[f] += pull * (rows[i, f] - rows[j, f])
+                    moved = pull * (rows[i, f] - rows[j, f])
+                    model.target[f] += moved
+                    model.residual[f] += moved
                 pairs += 1.0
     return pairs
 
@@ -297,14 +304,26 @@ def add_outer(matrix, rows, count, sign):
 
 
 @kernel
+def leave(model, rows, count, ridge):
+    """What the page's information CᵀC and its share of the regulariser take from the residual at the present θ."""
+    theta = model.ranker.weights
+    for r in range(count):
+        value = 0.0
+        for j in range(theta.size):
+            value += rows[r, j] * theta[j]
+        for j in range(theta.size):
+            model.residual[j] -= value * rows[r, j]
+    for j in range(theta.size):
+        model.residual[j] -= ridge * (theta[j] - model.start[j])
+
+
+@kernel
 def solve(model, ridge, vectors):
-    """θ of (B + ridge) θ = b + ridge θ₀, by conjugate gradients from the present θ."""
-    theta, residual, direction, image = model.ranker.weights, vectors[0], vectors[1], vectors[2]
-    times(model.information, theta, ridge, image)
+    """θ of (B + ridge) θ = b + ridge θ₀, by conjugate gradients from the present θ and its residual."""
+    theta, residual, direction, image = model.ranker.weights, model.residual, vectors[0], vectors[1]
     wanted, left = 0.0, 0.0
     for j in range(theta.size):
         right = model.target[j] + ridge * model.start[j]
-        residual[j] = right - image[j]
         direction[j] = residual[j]
         wanted += right * right
         left += residual[j] * residual[j]

@@ -105,7 +105,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     modules that bring learners, users and rankers of one's own: by name as the file has them, or, in a study that was
     read from a file, by their files where they have one. With `claims` its report has a verdict on the paper's claims.
     With `regret`, the first grid is read as one of regrets, and later ones for where longer runs end; learners of one
-    `family` are settings to choose from.
+    `family` are settings to choose from. A learner is not run on collections that its `without` names.
     """
 
     name: str
@@ -290,6 +290,8 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     for source in (source_of(value, where) for value in collections):
         for user in people:
             for settings in grid.learners:
+                if source.name in settings.get("without", ()):
+                    continue
                 label, learner = _learner(settings, source, where)
                 for repeat in range(repeats):
                     yield Cell(
@@ -335,10 +337,14 @@ def _user(user: str | dict[str, Any], where: str) -> Any:
         raise SettingsError(str(error) if isinstance(user, str) else f"{where}: users: {error}") from None
 
 
+_OF_THE_STUDY = ("family", "without")
+
+
 def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str, Learner]:
     plain = dict(settings)
     label = plain.pop("label", None)
-    plain.pop("family", None)
+    for key in _OF_THE_STUDY:
+        plain.pop(key, None)
     name = plain.get("learner")
     if not isinstance(name, str) or name not in LEARNERS:
         raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}{plugins.HINT}")

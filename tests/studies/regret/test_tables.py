@@ -57,6 +57,11 @@ def test_sentences_name_the_worst_cells_and_what_is_left_out():
     assert left == "c is left out: why"
 
 
+def test_where_a_learner_was_not_run_is_said():
+    some = tuple(row for row in findings().rows if (row.learner, row.collection) != ("tuned", "b"))
+    assert sentences(findings(rows=some))[1].endswith("Not run on b.")
+
+
 def test_a_cell_without_a_ratio_is_named():
     silent = Row("d", "perfect", "New", "New", 10, 1.0, 0.5, near_zero=True)
     found = findings(rows=(*findings().rows, silent))

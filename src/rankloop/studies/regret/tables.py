@@ -63,11 +63,14 @@ def sentences(found: Findings) -> list[str]:
         mean = means[learner]
         low, high = (sum((row.ratio or 0) <= bar for row in known) for bar in (GOAL, BAR))
         ends = [end for row in found.of(learner) for end in row.ends]
+        absent = [place for place in dict.fromkeys(one for one, _ in found.cells)
+                  if not any(row.collection == place for row in found.of(learner))]  # fmt: skip
+        missing = f" Not run on {listed(absent)}." if absent else ""
         told = "".join(f" {_tally(ends, at)}" for at in sorted({end.impressions for end in ends}))
         made.append(
             f"{learner}: {text_of(mean.ratio, mean.low, mean.high)} of {found.against}’s regret on average over "
             f"{counted(len(known), 'cell')}; at most {_short(GOAL)} in {low} and at most {_short(BAR)} in {high} of "
-            f"them; worst: {listed([f'{_cell(row)} {_short(row.ratio or 0)}' for row in worst(known)])}.{told}"
+            f"them; worst: {listed([f'{_cell(row)} {_short(row.ratio or 0)}' for row in worst(known)])}.{told}{missing}"
         )
     silent = [f"{user} on {collection}" for collection, user in found.cells if _is_silent(found, collection, user)]
     if silent:
