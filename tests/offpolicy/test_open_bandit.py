@@ -65,6 +65,7 @@ def agree(a, b):
     return abs(a.value - b.value) <= 1.96 * np.hypot(a.standard_error, b.standard_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", RULES)
 def test_the_random_log_tells_what_thompson_sampling_earns(both, method):
     _, (log, truth), _ = both
@@ -74,6 +75,7 @@ def test_the_random_log_tells_what_thompson_sampling_earns(both, method):
     assert agree(found, truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", RULES)
 def test_the_learned_log_tells_what_chance_earns_or_says_that_it_cannot(both, method):
     campaign, _, (log, truth) = both

@@ -23,8 +23,10 @@ from rankloop.metrics import dcg, gains, ideal_dcg, mean_over_queries
 NAMES = tuple(WORLDS)
 PART = {"mslr-like": 0.05, "yahoo-like": 0.04, "istella-like": 0.01, "tiny": 2.0}
 
-made_once = pytest.mark.xdist_group("worlds")
-"""For tests of `parts`: one worker makes them, for all."""
+
+def made_once(test):
+    """For tests of `parts`: one worker makes them, for all; and that takes seconds."""
+    return pytest.mark.slow(pytest.mark.xdist_group("worlds")(test))
 
 
 def generate(world: World, split: str, scale: float, fold: int = 1, **options) -> Split:
