@@ -1,4 +1,4 @@
-"""Model and rival are made through the API; the shadow learns what the model does, with its own reward."""
+"""Model and rival are made through the API; the shadow learns as the model does, from the rival's pages."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,7 +8,8 @@ import pytest
 
 from rankloop.client import ServiceError
 from rankloop.errors import SettingsError
-from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules, Shown
+from rankloop.learners import ROLTR
+from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, Comparison, Rules, Shown, start_of, words
 from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.features import FEATURES
 
@@ -48,7 +49,9 @@ def taught(service, shown, clicked):
     return asyncio.run(comparison.teach(shown, clicked)), comparison.shadow_weights
 
 
-@pytest.mark.parametrize("wrong", [{"reward": "ips"}, {"rival_reward": ""}, {"step": 0}, {"rival_step": 1.5}])
+@pytest.mark.parametrize(
+    "wrong", [{"learner": "DBGD"}, {"reward": "ips"}, {"rival_reward": ""}, {"step": 0}, {"rival_step": 1.5}]
+)
 def test_rules_that_make_no_learner_are_refused(wrong):
     with pytest.raises(SettingsError, match=f"demo: {next(iter(wrong))}"):
         Rules(**wrong)
@@ -56,29 +59,39 @@ def test_rules_that_make_no_learner_are_refused(wrong):
 
 def test_both_models_are_made_anew_each_with_its_own_rule():
     service = Service(existing=["shop", RIVAL])
-    asyncio.run(Comparison(service, seed=3).begin(Rules(step=0.1, rival_reward="naive+")))
+    asyncio.run(Comparison(service, seed=3).begin(Rules(rival_reward="naive+", rival_step=0.1)))
     assert service.deleted == [RIVAL]
     assert list(service.made) == [MODEL, RIVAL]
-    assert service.made[MODEL]["learner"]["learning_rate"] == 0.1
+    assert service.made[MODEL]["learner"]["learner"] == "Posterior"
     assert service.made[RIVAL]["learner"]["reward"] == "naive+"
+    assert service.made[RIVAL]["learner"]["learning_rate"] == 0.1
+    assert service.made[RIVAL]["start"]["weights"] == engine_order().tolist()
     for made in service.made.values():
-        assert made["start"]["weights"] == engine_order().tolist()
+        order, scale = np.array(made["start"]["weights"]), engine_order()
+        np.testing.assert_allclose(order / order.max(), scale / scale.max())
         assert made["seed"] == 3
 
 
-def test_a_lesson_of_the_model_teaches_the_shadow_and_one_of_the_rival_does_not():
+def test_methods_in_a_few_words():
+    assert words(Rules().model) == "Posterior, told nothing"
+    assert words(Rules().rival) == "ROLTR, ips+-, α = 0.01"
+    assert Rules(learner="ROLTR", step=0.1).model == ROLTR(learning_rate=0.1)
+    assert Rules(rival_learner="Posterior").rival == POSTERIOR
+
+
+def test_a_lesson_of_the_rival_teaches_the_shadow_and_one_of_the_model_does_not():
     service = Service()
-    closed, shadow = taught(service, page(), ["b"])
+    closed, shadow = taught(service, page(RIVAL), ["b"])
     assert closed
     assert service.clicked == [("signed", ["b"])]
-    assert not np.array_equal(shadow, engine_order())
-    assert np.array_equal(taught(Service(), page(RIVAL), ["b"])[1], engine_order())
+    assert not np.array_equal(shadow, start_of(POSTERIOR))
+    assert np.array_equal(taught(Service(), page(), ["b"])[1], start_of(POSTERIOR))
 
 
 def test_a_page_that_was_closed_before_teaches_nobody():
-    closed, shadow = taught(Service(closes=False), page(), ["b"])
+    closed, shadow = taught(Service(closes=False), page(RIVAL), ["b"])
     assert not closed
-    assert np.array_equal(shadow, engine_order())
+    assert np.array_equal(shadow, start_of(POSTERIOR))
 
 
 def test_what_the_service_could_not_take_is_said():

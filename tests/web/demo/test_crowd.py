@@ -9,9 +9,8 @@ from tests.patience import PATIENCE
 import rankloop as rl
 from rankloop.client import AsyncClient
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules
+from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, Comparison, Rules, start_of
 from rankloop.web.demo.crowd import EVERY, Crowd, Point
-from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.features import FEATURES
 from rankloop.web.demo.tastes import TASTES
 from rankloop.web.demo.visitors import Visitors
@@ -64,7 +63,7 @@ def in_process(engine, taste, learner, visits, shadow=None):
     """The same visits without a service."""
     visitors = Visitors(engine, TASTES[taste], seed=SEED)
     rankers = [
-        rl.OnlineRanker(each, features=len(FEATURES), seed=SEED, weights=engine_order())
+        rl.OnlineRanker(each, features=len(FEATURES), seed=SEED, weights=start_of(each))
         for each in (learner, shadow)
         if each is not None
     ]
@@ -95,19 +94,19 @@ def test_a_crowd_over_http_ends_with_the_bits_of_a_simulation_and_goes_on_to_lea
 
     (model, rival, shadow), points = play(service, engine, story)
     rules = Rules()
-    expected_model, expected_shadow = in_process(engine, "explorers", rules.model, SAME_BITS, rules.rival)
-    [expected_rival] = in_process(engine, "explorers", rules.rival, SAME_BITS)
+    [expected_model] = in_process(engine, "explorers", rules.model, SAME_BITS)
+    expected_rival, expected_shadow = in_process(engine, "explorers", rules.rival, SAME_BITS, rules.model)
     assert model.tobytes() == expected_model.tobytes()
     assert rival.tobytes() == expected_rival.tobytes()
     assert shadow.tobytes() == expected_shadow.tobytes()
     assert [point.visits for point in points] == list(range(0, VISITS + 1, EVERY))
     first, last = points[0], points[-1]
     assert first.model == first.rival == first.shadow == first.engine
-    # Measured: 0.128 above the engine's order, 0.092 above the rival, 0.180 above the shadow. The bits may differ on
-    # another kind of machine, the taste does not.
-    assert last.model > last.engine + 0.08
-    assert last.model > last.rival + 0.05
-    assert last.model > last.shadow + 0.10
+    # Measured: 0.37 above the engine's order, 0.24 above the rival. The bits may differ on another kind of machine, the
+    # taste does not.
+    assert last.model > last.engine + 0.2
+    assert last.model > last.rival + 0.1
+    assert last.shadow > last.rival + 0.05
 
 
 def test_the_taste_can_change_while_visitors_are_on_their_way(service, engine):
@@ -137,7 +136,7 @@ def test_starting_over_forgets_everything_but_the_taste(service, engine):
         await crowd.switch("typists")
         await crowd.send(10_000)
         await until(crowd, 5)
-        await crowd.begin(Rules(reward="naive+", step=0.1, rival_reward="ips+-"))
+        await crowd.begin(Rules(rival_reward="naive+", rival_step=0.1))
         assert not crowd.running
         return crowd.taste.name, crowd.points, await comparison.belief(), comparison.shadow_weights
 
@@ -148,13 +147,14 @@ def test_starting_over_forgets_everything_but_the_taste(service, engine):
     assert point.visits == 0
     assert point.model == point.engine
     assert belief.version == 0
-    np.testing.assert_array_equal(belief.weights, engine_order())
-    np.testing.assert_array_equal(shadow, engine_order())
+    np.testing.assert_array_equal(belief.weights, start_of(POSTERIOR))
+    np.testing.assert_array_equal(shadow, start_of(POSTERIOR))
 
 
 def test_rules_reach_the_models_of_the_service(service, engine):
     async def story(crowd, comparison):
-        await crowd.begin(Rules(reward="naive+", step=0.1, rival_reward="ips+-", rival_step=0.3))
+        rules = Rules(learner="ROLTR", reward="naive+", step=0.1, rival_reward="ips+-", rival_step=0.3)
+        await crowd.begin(rules)
         async with AsyncClient(service.url, timeout=PATIENCE) as client:
             return {model["name"]: model["learner"] for model in await client.models()}
 

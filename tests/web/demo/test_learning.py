@@ -1,38 +1,41 @@
-"""Two thousand visits teach a model its visitors' taste; what they teach depends on whose pages they saw."""
+"""Two thousand visits teach a model its visitors' taste, and a few clicks show. What a method makes of pages that
+another one drew depends on the method."""
 
 import numpy as np
 import pytest
 
 import rankloop as rl
+from rankloop.web.demo.comparison import POSTERIOR, start_of
 from rankloop.web.demo.engine import engine_order
+from rankloop.web.demo.explaining import order_of
 from rankloop.web.demo.features import FEATURES
+from rankloop.web.demo.pages import EXAMPLES
 from rankloop.web.demo.tastes import TASTES
 from rankloop.web.demo.visitors import Visitors
 
-VISITS = 2000
-SEEDS = (1, 2, 3)
-IPS = rl.ROLTR(learning_rate=0.01)
-NAIVE = rl.ROLTR(learning_rate=0.01, reward="naive+-")
+VISITS = 1000
+SEEDS = (1, 2)
+ROLTR = rl.ROLTR(learning_rate=0.01)
 
-# nDCG@10 after 2,000 visits, less than the smallest of five seeds measured: above the engine's own order, and above the
-# naive reward with the same step on its own pages for the same visitors.
+# nDCG@10 after 1,000 visits, less than the smaller of two seeds measured: above the engine's own order, and above
+# ROLTR with its small step on its own pages for the same visitors.
 MARGINS = {
-    "callers": (0.10, 0.015),
-    "explorers": (0.30, 0.10),
-    "typists": (0.08, 0.02),
-    "skimmers": (0.24, 0.05),
-    "readers": (0.11, 0.03),
-    "literalists": (0.045, 0.005),
+    "callers": (0.20, 0.08),
+    "explorers": (0.42, 0.15),
+    "typists": (0.22, 0.12),
+    "skimmers": (0.33, 0.10),
+    "readers": (0.35, 0.25),
+    "literalists": (0.07, 0.01),
 }
+
+
+def begun(learner, seed: int) -> rl.OnlineRanker:
+    return rl.OnlineRanker(learner, features=len(FEATURES), seed=seed, weights=start_of(learner))
 
 
 def visit_all(visitors: Visitors, learner, shadow=None, visits: int = VISITS) -> tuple[np.ndarray, np.ndarray | None]:
     """Weights after all visits of the model that draws the pages, and of one that only learns from them."""
-    rankers = [
-        rl.OnlineRanker(each, features=len(FEATURES), seed=visitors.seed, weights=engine_order())
-        for each in (learner, shadow)
-        if each is not None
-    ]
+    rankers = [begun(each, visitors.seed) for each in (learner, shadow) if each is not None]
     for visit in range(visits):
         query = visitors.query(visit)
         candidates = visitors.engine.search(query)
@@ -43,47 +46,53 @@ def visit_all(visitors: Visitors, learner, shadow=None, visits: int = VISITS) ->
     return rankers[0].weights, rankers[1].weights if shadow is not None else None
 
 
-def on_its_own_pages(visitors: Visitors, learner, visits: int = VISITS) -> np.ndarray:
-    """The same visits with a model of one's own, in the compiled loop."""
-    run = rl.simulate(
-        learner, visitors.user, visitors.collection, visits, visitors.seed, weights=engine_order(), evaluate_every=0
-    )
-    return run.weights
+def test_a_few_clicks_change_the_order_for_all_to_see(engine):
+    """Somebody searches six times and always clicks what the engine had fifth, where the page has it."""
+    moved, risen = [], []
+    for query in EXAMPLES:
+        candidates, ranker = engine.search(query), begun(POSTERIOR, 1)
+        before = order_of(candidates, ranker.weights)
+        wanted, elsewhere, clicked = before[4], 0, 0
+        for _ in range(6):
+            page = ranker.rank(candidates.features)
+            if wanted in list(page):
+                ranker.learn(page, [float(row == wanted) for row in page])
+                after = order_of(candidates, ranker.weights)
+                clicked += 1
+                if clicked <= 3:
+                    elsewhere = sum(one != other for one, other in zip(before[:10], after[:10], strict=True))
+        moved.append(elsewhere)
+        risen.append(after.index(wanted) < 4)
+    assert np.median(moved) >= 3
+    assert sum(risen) >= 4
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TASTES)
-def test_clicks_teach_the_taste_and_unbiased_rewards_teach_it_faster(engine, name):
-    over_engine, over_naive = MARGINS[name]
+def test_clicks_teach_the_taste_and_whoever_drew_the_page_teaches_a_posterior(engine, name):
+    over_engine, over_rival = MARGINS[name]
     for seed in SEEDS:
         visitors = Visitors(engine, TASTES[name], seed=seed)
-        model, naive = (visitors.ndcg(on_its_own_pages(visitors, learner)) for learner in (IPS, NAIVE))
-        assert model - visitors.ndcg(engine_order()) > over_engine
-        assert model - naive > over_naive
-    shadow = visitors.ndcg(visit_all(visitors, IPS, NAIVE)[1])
-    assert model - shadow > 0.25
+        model, _ = visit_all(visitors, POSTERIOR)
+        rival, shadow = (visitors.ndcg(weights) for weights in visit_all(visitors, ROLTR, POSTERIOR))
+        assert visitors.ndcg(model) - visitors.ndcg(engine_order()) > over_engine
+        assert visitors.ndcg(model) - rival > over_rival
+        assert visitors.ndcg(model) - shadow < 0.12
+        assert shadow > rival
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["callers", "readers"])
-def test_a_shadow_fails_whatever_its_reward_so_it_says_nothing_about_rewards(engine, name):
+@pytest.mark.parametrize("reward", ["ips+-", "naive+-"])
+def test_a_policy_gradient_fails_on_pages_that_another_policy_drew(engine, reward):
     """Pages are mostly misses. A model stops showing what missed; its shadow is punished for it again and again."""
-    visitors = Visitors(engine, TASTES[name], seed=1)
-    model, shadow = (visitors.ndcg(weights) for weights in visit_all(visitors, NAIVE, IPS))
-    assert model > visitors.ndcg(engine_order()) > shadow
-
-
-@pytest.mark.slow
-def test_a_longer_step_makes_up_for_the_naive_reward(engine):
-    visitors = Visitors(engine, TASTES["callers"], seed=1)
-    naive, longer = (
-        visitors.ndcg(on_its_own_pages(visitors, rl.ROLTR(learning_rate=step, reward="naive+-")))
-        for step in (0.01, 0.1)
-    )
-    assert longer > visitors.ndcg(on_its_own_pages(visitors, IPS)) > naive
+    visitors = Visitors(engine, TASTES["readers"], seed=1)
+    model, shadow = visit_all(visitors, POSTERIOR, rl.ROLTR(learning_rate=0.01, reward=reward))
+    assert visitors.ndcg(model) > visitors.ndcg(engine_order()) > visitors.ndcg(shadow)
 
 
 def test_visits_one_by_one_are_the_simulation(engine):
     visitors = Visitors(engine, TASTES["explorers"], seed=8)
-    simulated = on_its_own_pages(visitors, IPS, visits=150)
-    assert visit_all(visitors, IPS, visits=150)[0].tobytes() == simulated.tobytes()
+    simulated = rl.simulate(
+        ROLTR, visitors.user, visitors.collection, 150, visitors.seed, weights=engine_order(), evaluate_every=0
+    )
+    assert visit_all(visitors, ROLTR, visits=150)[0].tobytes() == simulated.weights.tobytes()

@@ -8,6 +8,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from rankloop.cli import main
+from rankloop.web.demo.comparison import POSTERIOR, start_of
 from rankloop.web.demo.engine import engine_order
 
 pytestmark = pytest.mark.xdist_group("demo")
@@ -60,9 +61,9 @@ def test_a_click_opens_the_documentation_and_teaches_the_model(browser, demonstr
     assert f"<title>{found[9]} " in opened.text
     assert "The model has learned from your click." in opened.text
     assert f"You opened <code>{found[9]}</code> at rank 10" in opened.text
-    assert before == engine_order().tolist()
+    assert before == start_of(POSTERIOR).tolist()
     assert demonstration.weights() != before
-    assert demonstration.weights("rankloop-demo-rival") == before
+    assert demonstration.weights("rankloop-demo-rival") == engine_order().tolist()
 
 
 def test_a_page_teaches_once(browser, demonstration):
@@ -144,6 +145,7 @@ def test_forms_of_other_sites_are_refused(browser, demonstration, name):
     ("name", "fields", "sentence"),
     [
         ("taste", {"taste": "<b>gourmets</b>"}, "taste must be one of"),
+        ("reset", {"learner": "Oracle"}, "learner must be one of"),
         ("reset", {"reward": "fair"}, "reward must be one of"),
         ("reset", {"step": "-1"}, "step must be"),
         ("reset", {"step": "fast"}, "start over"),

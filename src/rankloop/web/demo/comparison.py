@@ -1,8 +1,8 @@
-"""Three learners that start from the engine's order, so that their rewards can be compared.
+"""Three learners that start from the engine's order, so that they can be compared.
 
-The *model* ranks what people see. The *shadow* draws no pages: it is fed the very same impressions as the model, with
-another reward. The *rival* has the shadow's settings and pages of its own. Model and rival live in the service and are
-spoken to over its public API alone; the shadow is a ranker of the core that reads over the model's shoulder.
+The *model* ranks what people see. The *rival* is another method, with pages of its own. The *shadow* draws no pages: it
+has the model's settings, and is fed the rival's impressions. Model and rival live in the service and are spoken to over
+its public API alone; the shadow is a ranker of the core that reads over the rival's shoulder.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankloop.client import AsyncClient, ServiceError
 from rankloop.errors import RankloopError
-from rankloop.learners import ROLTR
+from rankloop.learners import ROLTR, Learner, Posterior
 from rankloop.online import OnlineRanker, Page
 from rankloop.rewards import REWARDS
 from rankloop.settings import require_choice, require_number
@@ -22,34 +22,59 @@ from rankloop.web.demo.features import FEATURES
 
 MODEL, RIVAL = "rankloop-demo", "rankloop-demo-rival"
 PAGE_SIZE = 10
+METHODS = ("Posterior", "ROLTR")
 STEPS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 """The learning rates that the page offers."""
+POSTERIOR = Posterior(start_pages=10)
+"""Told nothing, but that somebody who tries a demo wants to see their clicks count: the engine's word is ten pages'."""
+FIRST = 2.5
+"""A posterior's weight for `engine_rank` before the first click: scores of 50 candidates then have a spread of ½."""
 _OPEN_SECONDS = 86_400.0  # a page that nobody clicks waits a day: only clicks teach while somebody tries the demo
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the learners go by: the model's reward and step, and those of the shadow and the rival."""
+    """What the learners go by: methods, and the reward and step of those that have one."""
 
+    learner: str = "Posterior"
     reward: str = "ips+-"
     step: float = 0.01
-    rival_reward: str = "naive+-"
+    rival_learner: str = "ROLTR"
+    rival_reward: str = "ips+-"
     rival_step: float = 0.01
 
     def __post_init__(self) -> None:
+        for name in ("learner", "rival_learner"):
+            require_choice("demo", name, getattr(self, name), METHODS)
         for name in ("reward", "rival_reward"):
             require_choice("demo", name, getattr(self, name), REWARDS)
         for name in ("step", "rival_step"):
             require_number("demo", name, getattr(self, name), above=0, at_most=1)
 
     @property
-    def model(self) -> ROLTR:
-        """The learner behind the pages that people see."""
-        return ROLTR(reward=self.reward, learning_rate=self.step)
+    def model(self) -> Learner:
+        """The learner behind the pages that people see, and of the shadow."""
+        return POSTERIOR if self.learner == "Posterior" else ROLTR(reward=self.reward, learning_rate=self.step)
 
     @property
-    def rival(self) -> ROLTR:
-        """The learner of shadow and rival."""
+    def rival(self) -> Learner:
+        """The learner of the rival."""
+        if self.rival_learner == "Posterior":
+            return POSTERIOR
         return ROLTR(reward=self.rival_reward, learning_rate=self.rival_step)
+
+
+def start_of(learner: Learner) -> NDArray[np.float64]:
+    """(features,) weights with which a method starts from the engine's order: a posterior's are as large as it would
+    make them itself, so that its first lesson does not seem to be about that."""
+    weights = engine_order()
+    return weights / weights.max() * FIRST if isinstance(learner, Posterior) else weights
+
+
+def words(learner: Learner) -> str:
+    """A method in a few words."""
+    if isinstance(learner, ROLTR):
+        return f"ROLTR, {learner.reward}, α = {learner.learning_rate:g}"
+    return f"{learner.name}, told nothing"
 
 
 class Belief(NamedTuple):
@@ -94,7 +119,7 @@ class Comparison:
                 name,
                 list(FEATURES),
                 learner=msgspec.to_builtins(learner),
-                start={"from": "weights", "weights": engine_order().tolist(), "keeps_first": None},
+                start={"from": "weights", "weights": start_of(learner).tolist(), "keeps_first": None},
                 scaling="none",
                 page_size=PAGE_SIZE,
                 seed=self._seed,
@@ -105,9 +130,8 @@ class Comparison:
         self._shadow = self._fresh_shadow()
 
     def _fresh_shadow(self) -> OnlineRanker:
-        return OnlineRanker(
-            self.rules.rival, len(FEATURES), self._seed, page_size=PAGE_SIZE, weights=engine_order()
-        )  # fmt: skip
+        learner = self.rules.model
+        return OnlineRanker(learner, len(FEATURES), self._seed, page_size=PAGE_SIZE, weights=start_of(learner))
 
     @property
     def shadow_weights(self) -> NDArray[np.float64]:
@@ -135,12 +159,12 @@ class Comparison:
         closed = await self._client.close(shown.impression, wait=True)
         if closed is None:
             raise ServiceError("the service did not accept the clicks; they are kept, and sent when it responds again")
-        if closed.closed and shown.model == MODEL:
+        if closed.closed and shown.model == RIVAL:
             self._teach_shadow(shown, clicked)
         return closed.closed
 
     def _teach_shadow(self, shown: Shown, clicked: list[str]) -> None:
-        """The impression that the model has just learned from, candidates, page and clicks, for the shadow."""
+        """The impression that the rival has just learned from, candidates, page and clicks, for the shadow."""
         row = {id: place for place, id in enumerate(shown.candidates.ids)}
         documents = np.array([row[id] for id in shown.ranking], np.int64)
         X = np.array(shown.candidates.features, np.float32)  # a copy: kernels take writable arrays only

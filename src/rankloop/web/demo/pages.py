@@ -23,7 +23,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
 from rankloop.rewards import REWARDS
 from rankloop.settings import explained
-from rankloop.web.demo.comparison import RIVAL, STEPS, Comparison, Rules, Shown
+from rankloop.web.demo.comparison import METHODS, RIVAL, STEPS, Comparison, Rules, Shown, words
 from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.explaining import Lesson, bars_of, lesson_of, results_of
@@ -65,7 +65,7 @@ class Demo:
         self._begun = False
         self._shown: OrderedDict[str, Shown] = OrderedDict()
         self._lesson: Lesson | None = None
-        site.filters.update(pieces=pieces, signed=signed)
+        site.filters.update(pieces=pieces, signed=signed, words=words)
         for path, show in (("", self._search), ("/crowd", self._status), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
@@ -187,6 +187,7 @@ class Demo:
             "tastes": TASTES,
             "rewards": REWARDS,
             "steps": STEPS,
+            "methods": METHODS,
             "lesson": self._lesson,
             "bars": bars_of(belief.weights),
             "version_now": belief.version,
