@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from rankloop.cli.terminal import err
+from rankloop.data import listing
 from rankloop.run import this_machine
 from rankloop.studies.formats import escape_markdown, markdown
 from rankloop.studies.regret.findings import Findings, read_findings
@@ -36,8 +37,9 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
     given, options = parser.parse_known_args(words)
+    imported = {entry.name for entry in listing() if entry.kind == "named"}
     for name, folder in COLLECTIONS.items():
-        if (given.data / folder).is_dir():
+        if name not in imported and (given.data / folder).is_dir():
             options += ["--data", f"{name}={given.data / folder}"]
     program = "from rankloop.cli import main; main()"
     command = [sys.executable, "-c", program, "run", "regret", "--out", str(given.results), *options]

@@ -47,6 +47,7 @@ def test_ratios_are_those_of_mean_regrets_on_the_same_seeds(results):
     assert ratios["ROLTR", "b"] == pytest.approx(1.0)
     row = next(row for row in found.of("Posterior") if row.collection == "a")
     assert row.regret == pytest.approx(100.0)
+    assert row.regrets == pytest.approx((99.0, 101.0, 99.0, 101.0))
     assert row.low == pytest.approx(row.ratio)  # both vary together, seed by seed: nothing is uncertain
     assert row.high == pytest.approx(row.ratio)
 

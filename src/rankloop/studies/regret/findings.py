@@ -41,7 +41,7 @@ class End(msgspec.Struct, frozen=True):
 class Row(msgspec.Struct, frozen=True):
     """A learner in a cell: its regret beside the reference's on the same seeds, with a 95 % interval of the ratio.
 
-    `setting` is the label of the setting that other collections chose. `near_zero`: the reference hardly falls behind
+    `regrets` has every run's, by seed. `setting` is the label of the setting that other collections chose. `near_zero`: the reference hardly falls behind
     the skyline, so there is no ratio.
     """
 
@@ -57,6 +57,7 @@ class Row(msgspec.Struct, frozen=True):
     high: float | None = None
     near_zero: bool = False
     ends: tuple[End, ...] = ()
+    regrets: tuple[float, ...] = ()
 
 
 class Tried(msgspec.Struct, frozen=True):

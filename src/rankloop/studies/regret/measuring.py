@@ -161,7 +161,7 @@ def _row(there: Measured, cell: Place, family: str, label: str) -> Row:
     return Row(
         collection=cell[0], user=cell[1], learner=family, setting=label, runs=len(ours),
         regret=float(np.mean(ours)), reference=float(np.mean(theirs)), near_zero=ratio is None,
-        ends=tuple(_ends(there, cell, label)), **bounds,
+        ends=tuple(_ends(there, cell, label)), regrets=tuple(ours), **bounds,
     )  # fmt: skip
 
 
