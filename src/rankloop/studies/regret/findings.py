@@ -41,8 +41,8 @@ class End(msgspec.Struct, frozen=True):
 class Row(msgspec.Struct, frozen=True):
     """A learner in a cell: its regret beside the reference's on the same seeds, with a 95 % interval of the ratio.
 
-    `regrets` has every run's, by seed. `setting` is the label of the setting that other collections chose. `near_zero`: the reference hardly falls behind
-    the skyline, so there is no ratio.
+    `setting` is the label of the setting that other collections chose. `near_zero`: the reference hardly falls behind
+    the skyline, so there is no ratio. `regrets` has every run's, by seed.
     """
 
     collection: str
