@@ -16,7 +16,7 @@ from rankloop.propensities.trust_effect import (
     misfit,
     page_row,
     rank_map,
-    share_below,
+    standardised,
 )
 
 SCORES = np.array([0.3, -1.2, 2.0, 0.0, 0.7])
@@ -69,9 +69,10 @@ def test_a_row_is_its_definition_also_around_a_pinned_rank():
     assert row == pytest.approx([1.0, *[0] * 16, *literal])
 
 
-def test_the_share_below_is_between_0_and_1_and_counts_ties_by_half():
-    assert share_below(np.array([5.0])).tolist() == [0.0]
-    assert share_below(np.array([2.0, 2.0])).tolist() == [0.5, 0.5]
+def test_scores_predict_whatever_their_level_and_scale_and_nothing_where_they_are_alike():
+    assert standardised(1e3 + 7 * SCORES) == pytest.approx(standardised(SCORES))
+    assert standardised(np.array([5.0])).tolist() == [0.0]
+    assert standardised(np.array([0.1, 0.1, 0.1])).tolist() == [0.0, 0.0, 0.0]
 
 
 GRADES = [0.5, 0.2, 0.15, 0.1, 0.05]

@@ -99,7 +99,7 @@ class TrustEffect:
         """Take in a page, with the scores that drew it.
 
         `attraction`: a prediction for each candidate, on any scale, that knows nothing of this page's order or clicks;
-        by default the share of candidates with lower scores.
+        by default the scores, about their mean and in standard deviations.
         """
         z = checked_scores(scores, temperature)
         shown = checked_page(page, len(z))
@@ -119,7 +119,7 @@ class TrustEffect:
         """The same for arrays that are known to be right. `ranks`: where the page's documents stand, from 0."""
         if attraction is None:
             self.given = False
-            attraction = share_below(z)
+            attraction = standardised(z)
         row = page_row(self._pairs, noted_swaps(z, page)[:, 0], attraction[page], clicks, ranks)
         self.moments += np.outer(row, row)
 
@@ -169,15 +169,16 @@ class TrustEffect:
         return np.arange(np.logical_and.accumulate(steep).sum(), dtype=np.int64)
 
 
-def share_below(z: Array) -> Array:
-    """The share of the other candidates that have lower scores; half of those that have the same.
+def standardised(z: Array) -> Array:
+    """Scores about their mean, in standard deviations: a model's scores grow as it learns, and their level is nobody's.
 
-    >>> share_below(np.array([3.0, -1.0, 7.0, 3.0]))
-    array([0.5, 0. , 1. , 0.5])
+    >>> standardised(np.array([3.0, 1.0, 3.0, 1.0]))
+    array([ 1., -1.,  1., -1.])
     """
-    ordered = np.sort(z)
-    places = np.searchsorted(ordered, z) + np.searchsorted(ordered, z, "right") - 1
-    return np.asarray(places / max(2 * len(z) - 2, 1))
+    about = z - z.mean()
+    spread = about.std()
+    # Scores that are all alike may differ by rounding, which predicts nothing.
+    return np.asarray(about / spread if spread > 1e-12 * np.abs(z).max() else 0.0 * z)
 
 
 def page_row(pairs: int, swaps: ArrayLike, x: Array, clicks: Array, ranks: NDArray[np.int64]) -> Array:
