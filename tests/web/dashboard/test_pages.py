@@ -155,6 +155,7 @@ def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
         done = subprocess.run(["bash", "-e", "-c", lines], capture_output=True, text=True, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr
         assert '"accepted":1' in done.stdout
+        assert '"learner":{"learner":"Posterior"' in done.stdout
         service.run(wait_until_learned(service))
         text = httpx.get(f"{service.url}/models/shop").text
         assert '<div class="value">1</div><div class="label">pages closed' in text
