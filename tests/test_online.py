@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloop.errors import SettingsError
+from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, MDPRank, Posterior
 from rankloop.online import OnlineRanker
 from rankloop.propensities import PowerLaw
@@ -89,6 +89,19 @@ def test_a_growing_number_of_candidates_is_welcome():
         page = ranker.rank(X)
         ranker.learn(page, clicks=[1] + [0] * (len(page) - 1))
     assert np.isfinite(ranker.weights).all()
+
+
+def test_scores_beyond_single_precision_are_told_and_no_page_is_drawn_by_them():
+    ranker = OnlineRanker(ROLTR(), features=2, seed=1, weights=[1e30, 0.0])
+    with pytest.raises(DivergenceError, match=r"ROLTR: features times weights .* scale the features"):
+        ranker.rank([[1e30, 1.0], [1.0, 0.0]])
+    assert ranker.impressions == 0
+
+
+@pytest.mark.filterwarnings("error")
+def test_weights_beyond_single_precision_are_refused():
+    with pytest.raises(SettingsError, match="weights must be within the range of float32"):
+        OnlineRanker(ROLTR(), features=2, seed=1, weights=[1e300, 0.0])
 
 
 def ranked() -> tuple:

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 import rankloop as rl
-from rankloop.errors import SettingsError
+from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners import pairrank
 from rankloop.online import OnlineRanker
 
@@ -187,3 +187,14 @@ def test_too_many_features_are_refused():
         rl.PairRank().require_affordable(2_001, 10)
     rl.PairRank().require_affordable(700, 10)
     assert math.isclose(rl.PairRank().regularisation, 0.1)
+
+
+def test_a_wild_value_that_breaks_what_is_known_of_the_weights_is_told():
+    """Else nothing would ever be sure again, and every page shuffled, with weights that look sound."""
+    ranker = OnlineRanker(rl.PairRank(), features=4, seed=1, page_size=4)
+    X = np.random.default_rng(2).normal(size=(6, 4))
+    X[:, 0] *= 1e30
+    with pytest.raises(DivergenceError, match="PairRank diverged"):
+        for _ in range(20):
+            page = ranker.rank(X)
+            ranker.learn(page, clicks=[0, 1, 0, 0])
