@@ -341,3 +341,19 @@ def test_a_posterior_begins_in_the_order_of_given_weights_and_says_how_strongly_
         moved.append(page_of(shown).displacement)
         diary.close(shown, (rng.random(20) < 0.1).astype(float).tolist())
     assert np.mean(moved) < 1.5
+
+
+@pytest.mark.parametrize("length", [1e30, 1e6, 1e-7])
+def test_given_weights_out_of_proportion_are_told_as_such(length):
+    """Not as a learning rate or a temperature, which nobody gave: they follow from the weights."""
+    settings = model(Weights((0.0, length)))
+    with pytest.raises(SettingsError, match="multiply them all by one number") as told:
+        settled(settings)
+    assert str(told.value).startswith(f"start: weights of length {length:.3g} are out of proportion")
+    assert "keeps_first as null" in str(told.value)
+    assert settled(model(Weights((0.0, length), keeps_first=None))).learner == ROLTR()
+
+
+def test_a_sample_out_of_proportion_is_told_as_such():
+    with pytest.raises(SettingsError, match="start: the sample's scores are out of proportion; bring features"):
+        settled(model(IncomingOrder("engine", sample=((1e12, 0.0),)), scaling="none"))

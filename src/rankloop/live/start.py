@@ -70,7 +70,22 @@ def settled(settings: ModelSettings) -> ModelSettings:
         return settings
     temperature = size / _solve([query / size for query in queries], wanted)
     scaled = {name: value * temperature * size for name, value in knobs.items() if value and name != "temperature"}
-    return replace(settings, learner=replace(learner, temperature=temperature, **scaled))
+    try:
+        made = replace(learner, temperature=temperature, **scaled)
+        made.require_affordable(len(settings.names), settings.page_size)
+    except SettingsError as error:
+        raise SettingsError(_out_of_proportion(start, size, str(error))) from None
+    return replace(settings, learner=made)
+
+
+def _out_of_proportion(start: IncomingOrder | Weights, size: float, reason: str) -> str:
+    """Why a start cannot be kept: what follows from it is beyond what the learner takes, and nobody gave that."""
+    if isinstance(start, Weights) and not start.sample:
+        return (
+            f"start: weights of length {size:.3g} are out of proportion: multiply them all by one number that makes it "
+            f"about 1, which leaves the order as it is; or give keeps_first as null ({reason})"
+        )
+    return f"start: the sample's scores are out of proportion; bring features and weights to about 1 ({reason})"
 
 
 def starting_point(settings: ModelSettings) -> Report:
