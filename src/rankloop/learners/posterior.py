@@ -80,7 +80,7 @@ class Posterior(Learner, frozen=True):
     early_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 300.0
     level_shape: Annotated[float, number(at_least=0, usable=(0.0, 1e6))] = 1.0
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
-    softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.1
+    softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
     examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
