@@ -136,10 +136,15 @@ def _spread(sample: _Array, places: NDArray[np.int64], counts: NDArray[np.int64]
     """The variance of a run whose fold is given, and its degrees of freedom."""
     if len(sample) < 2:
         return math.nan, math.nan
-    if len(counts) == 1 or counts.min() < 2:
+    if _is_one_sample(counts):
         return float(sample.var(ddof=1)), len(sample) - 1.0
     degrees = float(len(sample) - len(counts))
     return float(((sample - means[places]) ** 2).sum()) / degrees, degrees
+
+
+def _is_one_sample(counts: NDArray[np.int64]) -> bool:
+    """Whether all runs are taken as one: there is a single fold, or a fold with a single run."""
+    return bool(len(counts) == 1 or counts.min() < 2)
 
 
 def difference(
@@ -346,8 +351,7 @@ def fieller(
         return Ratio(estimate, math.nan, math.nan)
     places = _indexed(folds, len(a))
     counts = np.bincount(places)
-    alone = len(counts) == 1 or counts.min() < 2
-    centre = np.zeros(len(a), np.int64) if alone else places
+    centre = np.zeros(len(a), np.int64) if _is_one_sample(counts) else places
     degrees = len(a) - len(np.unique(centre))
     rest_a, rest_b = (one - (np.bincount(centre, one) / np.bincount(centre))[centre] for one in (a, b))
     squared = float(stats.t.ppf((1 + confidence) / 2, degrees)) ** 2 / (degrees * len(a))
