@@ -317,8 +317,8 @@ class _CompiledLearner:
 
     def learn(self, seen: Seen) -> None:
         notes, scores = seen.kept
-        told = self._settings.learns_from == "grades"
-        feedback = seen.grades.astype(np.float64) if told else seen.feedback
+        sees_grades = self._settings.learns_from == "grades"
+        feedback = seen.grades.astype(np.float64) if sees_grades else seen.feedback
         X = self._rows.features[seen.begin : seen.end]
         shown = self._seed, seen.impression, seen.page, notes, feedback
         if scores is None:

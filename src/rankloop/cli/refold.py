@@ -53,7 +53,7 @@ def refold(
     if json:
         print_json({"verified": checked, "difference": difference, "refolded": done})
     else:
-        out.print(_told(done, model), markup=False)
+        out.print(_outcome(done, model), markup=False)
     if done is None:
         raise typer.Exit(1)
 
@@ -94,7 +94,7 @@ def _show_difference(difference: "Difference") -> None:
     print_refusals(difference.evaluation.values)
 
 
-def _told(done: "Refolded | None", model: str) -> str:
+def _outcome(done: "Refolded | None", model: str) -> str:
     if done is None:
         return "\nnothing was changed, and no snapshot deleted; to serve the new weights, agree with --yes"
     said = f"\n{model} goes on from them"

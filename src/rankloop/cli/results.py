@@ -130,8 +130,8 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         out.print(f"\nNot shown, though in this folder: {results.left_out}.", highlight=False)
     impressions = max(record.impressions for record in results.records)
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
-    told = any(record.learner == "MDPRank" for record in results.records)
-    skyline = " MDPRank learns from the true grades: a skyline." if told else ""
+    has_skyline = any(record.learner == "MDPRank" for record in results.records)
+    skyline = " MDPRank learns from the true grades: a skyline." if has_skyline else ""
     seen = results.metric.is_seen_on_pages  # no page shows a whole ranking
     online = f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. " if seen else ""
     out.print(

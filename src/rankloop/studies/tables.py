@@ -68,8 +68,8 @@ class Table(NamedTuple):
     def all_notes(self) -> tuple[str, ...]:
         """The notes, and what bold type means where there is any."""
         entries = [entry for row in self.rows for entry in row]
-        told = any(TIES in note for note in self.notes)  # a table that was read back
-        tied = (TIES,) if any(TIED in entry.mark for entry in entries) and not told else ()
+        noted = any(TIES in note for note in self.notes)  # a table that was read back
+        tied = (TIES,) if any(TIED in entry.mark for entry in entries) and not noted else ()
         bold = (f"Bold: {self.best}.",) if any(entry.best for entry in entries) else ()
         return (*self.notes, *tied, *bold)
 

@@ -7,7 +7,7 @@ import pytest
 
 import rankloop as rl
 from rankloop.data.collection import Split
-from rankloop.studies.regret.skyline import RIDGE, TOLERANCE, Told, fit, value_of
+from rankloop.studies.regret.skyline import RIDGE, TOLERANCE, GradedQueries, fit, value_of
 
 # Two queries with something relevant, of three and two documents, and one between them without.
 SPLIT = Split.of(
@@ -34,7 +34,7 @@ def literal_loss(weights):
 
 @pytest.mark.parametrize("weights", [(0.0, 0.0), (1.5, -2.0), (-30.0, 12.0)])
 def test_the_loss_and_its_gradient_are_the_definitions(weights):
-    loss, gradient = Told.of(SPLIT).loss(np.array(weights))
+    loss, gradient = GradedQueries.of(SPLIT).loss(np.array(weights))
     assert loss == pytest.approx(literal_loss(np.array(weights)), rel=1e-9)
     for j, step in enumerate(np.eye(2) * 1e-5):
         ends = [literal_loss(np.array(weights) + sign * step) for sign in (1, -1)]
@@ -44,7 +44,7 @@ def test_the_loss_and_its_gradient_are_the_definitions(weights):
 def test_the_fit_ends_where_the_gradient_is_gone():
     found = fit(SPLIT)
     assert found.gradient_norm <= TOLERANCE
-    assert np.linalg.norm(Told.of(SPLIT).loss(found.weights)[1]) <= TOLERANCE
+    assert np.linalg.norm(GradedQueries.of(SPLIT).loss(found.weights)[1]) <= TOLERANCE
     least = literal_loss(found.weights)
     draws = np.random.default_rng(1)
     assert all(literal_loss(found.weights + draws.normal(0, 0.1, 2)) > least for _ in range(20))

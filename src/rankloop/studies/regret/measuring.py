@@ -137,8 +137,8 @@ def collections_of(there: Measured) -> list[str]:
 def described(there: Measured, label: str) -> str:
     """A setting in words: what it says besides the method."""
     settings = flat(dict(there.coverage.settings(there.grid, label)))
-    told = {name: value for name, value in settings.items() if name not in ("learner", "label", "family", "without")}
-    said = [f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in told.items()]
+    own = {name: value for name, value in settings.items() if name not in ("learner", "label", "family", "without")}
+    said = [f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in own.items()]
     return ", ".join([str(settings["learner"]), *said])
 
 

@@ -32,7 +32,7 @@ class Fitted(NamedTuple):
     gradient_norm: float
 
 
-class Told(NamedTuple):
+class GradedQueries(NamedTuple):
     """The documents of the queries that have something relevant, and the share of the gain that each has."""
 
     features: _Array
@@ -41,8 +41,8 @@ class Told(NamedTuple):
     sizes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, split: Split) -> "Told":
-        """What there is to be told of a split."""
+    def of(cls, split: Split) -> "GradedQueries":
+        """Those of a split that have something relevant."""
         rows = split.arrays
         gains = np.exp2(rows.grades.astype(np.float64)) - 1.0
         sizes = np.diff(rows.offsets)
@@ -71,13 +71,13 @@ def fit(split: Split) -> Fitted:
     >>> bool(fit(split).weights[0] > 3)
     True
     """
-    told, features = Told.of(split), split.features.shape[1]
-    if not len(told.sizes):
+    graded, features = GradedQueries.of(split), split.features.shape[1]
+    if not len(graded.sizes):
         return Fitted(np.zeros(features), 0.0)
     # The method stops at the largest entry of the gradient.
     options = {"gtol": TOLERANCE / np.sqrt(features), "ftol": 0.0, "maxcor": 30}
     options |= {"maxiter": _MOST_STEPS, "maxfun": _MOST_STEPS}
-    found = optimize.minimize(told.loss, np.zeros(features), jac=True, method="L-BFGS-B", options=options)
+    found = optimize.minimize(graded.loss, np.zeros(features), jac=True, method="L-BFGS-B", options=options)
     return Fitted(found.x, float(np.linalg.norm(found.jac)))
 
 

@@ -66,11 +66,11 @@ def sentences(found: Findings) -> list[str]:
         absent = [place for place in dict.fromkeys(one for one, _ in found.cells)
                   if not any(row.collection == place for row in found.of(learner))]  # fmt: skip
         missing = f" Not run on {listed(absent)}." if absent else ""
-        told = "".join(f" {_tally(ends, at)}" for at in sorted({end.impressions for end in ends}))
+        held = "".join(f" {_tally(ends, at)}" for at in sorted({end.impressions for end in ends}))
         made.append(
             f"{learner}: {text_of(mean.ratio, mean.low, mean.high)} of {found.against}’s regret on average over "
             f"{counted(len(known), 'cell')}; at most {_short(GOAL)} in {low} and at most {_short(BAR)} in {high} of "
-            f"them; worst: {listed([f'{_cell(row)} {_short(row.ratio or 0)}' for row in worst(known)])}.{told}{missing}"
+            f"them; worst: {listed([f'{_cell(row)} {_short(row.ratio or 0)}' for row in worst(known)])}.{held}{missing}"
         )
     silent = [f"{user} on {collection}" for collection, user in found.cells if _is_silent(found, collection, user)]
     if silent:
@@ -142,8 +142,8 @@ def ratios_table(found: Findings) -> Table:
             row.append(Entry(text, learner == best))
         rows.append(tuple(row))
     notes = (_note(found), _s(found))
-    told = "its interval ends below every other ratio"
-    return Table("regret-ratios", "Regret, cell by cell", tuple(columns), tuple(rows), 1, notes, told)
+    bold = "its interval ends below every other ratio"
+    return Table("regret-ratios", "Regret, cell by cell", tuple(columns), tuple(rows), 1, notes, bold)
 
 
 def _best(rows: Sequence[Row]) -> str:
@@ -240,5 +240,5 @@ def settings_table(found: Findings) -> Table:
     if any(not one.by_others for one in found.choices):
         notes.append("Where no other collection was run, the first setting is used.")
     columns = (Column("learner", "name"), Column("setting", "words"), *map(Column, collections))
-    told = "the setting used on this collection, chosen without it"
-    return Table("regret-settings", "Settings tried, and chosen", columns, tuple(rows), 1, tuple(notes), told)
+    bold = "the setting used on this collection, chosen without it"
+    return Table("regret-settings", "Settings tried, and chosen", columns, tuple(rows), 1, tuple(notes), bold)
