@@ -106,3 +106,30 @@ def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):
     code, _, said = run(capsys, click_log, "--trust")
     assert code == 2
     assert "known probabilities" in said
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("clicks", ["0,0", "0,1"])
+def test_where_nothing_is_clicked_at_the_first_rank_no_number_is_made_up(capsys, tmp_path, clicks):
+    first, second = clicks.split(",")
+    rows = [f"a,{document},{rank},{click}" for document in "de" for rank, click in ((1, first), (3, second))]
+    (tmp_path / "log").write_text("\n".join(["query,document,rank,click", *rows]))
+    code, printed, said = run(capsys, tmp_path / "log", "--json")
+    [found] = json.loads(printed)
+    assert (code, said.strip()) == (0, "")
+    assert found["curves"]["raw clicks"] == found["curves"]["all pairs"] == [None, None, None]
+
+
+@pytest.mark.parametrize("options", [(), ("--trust",)])
+def test_a_learner_that_nobody_knows_is_named(capsys, service_log, options):
+    from tests.logs.writing import change
+
+    from rankloop.live.stores import opened
+
+    with opened(service_log) as store:
+        unknown = 'replace(settings, \'"learner":"ROLTR"\', \'"learner":"Nearest"\')'
+        assert change(store, f"UPDATE models SET settings = CAST({unknown} AS BLOB) WHERE name = 'shop'")
+    code, _, said = run(capsys, service_log, "--model", "shop", *options)
+    assert code == 2
+    assert "got 'Nearest'" in said
+    assert "--plugin MODULE" in said

@@ -36,6 +36,13 @@ def test_sessions_have_one_line_per_page(tmp_path):
         ("query,document,rank,click\na,b,0,1\n", "ranks begin at 1"),
         ("query,document,rank,click\na,b,1,2\n", "clicks lie in"),
         (SESSIONS + "1\t2\t[3]\n", "line 3: must be session"),
+        (SESSIONS + '1\t2\t[3]\t[1]\t["yes"]\n', "line 3: must be session"),
+        (SESSIONS + "1\t2\t[3]\t[1]\t[null]\n", "line 3: must be session"),
+        ("query,document,rank,click\n", "no document was shown"),
+        ("1\t2\t[]\t[]\t[]\n", "no document was shown"),
+        ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have query, document, rank, click"),
+        ("query,document,rank,click\na,b,1000000000,1\n", "line 2: a page has at most 1,000 ranks; got 1,000,000,000"),
+        (f"query,document,rank,click\n{'a' * 200_000},b,1,1\n", "is no table that can be read"),
     ],
 )
 def test_what_is_no_click_log_is_a_sentence(tmp_path, text, words):

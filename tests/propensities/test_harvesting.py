@@ -73,6 +73,12 @@ def test_where_nothing_can_be_compared_nothing_is_said():
     assert harvesting.Harvest._fields == ("clicked", "skipped", "seen")
 
 
+@pytest.mark.parametrize("clicks", [[0, 0, 0, 0], [0, 1, 1, 0]])
+def test_without_a_click_at_the_first_rank_nothing_is_said_relative_to_it(clicks):
+    found = harvest([1, 1, 1, 1], [7, 8, 7, 8], [1, 2, 2, 1], clicks)
+    assert np.isnan(all_pairs(found)).all()
+
+
 @pytest.mark.parametrize(
     ("columns", "words"), [(([1], [1], [0], [1]), "counted from 1"), (([1, 2], [1], [1], [1]), "the same length")]
 )

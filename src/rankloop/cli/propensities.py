@@ -1,12 +1,13 @@
 """`rankloop propensities`: how far people look, from a service's log or from anybody's click log."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Json, app
+from rankloop.cli.app import Json, Plugin, app
 from rankloop.cli.terminal import err, out, print_json, print_table, table, working
 from rankloop.errors import SettingsError
 
@@ -27,6 +28,7 @@ def propensities(
     trust: Annotated[
         bool, typer.Option("--trust", help="Of a service's log: whether people trust the top. Reads every page.")
     ] = False,
+    plugin: Plugin = None,
     json: Json = False,
 ) -> None:
     """How likely people are to look at each rank, relative to the first.
@@ -81,20 +83,21 @@ def _of_models(
         for model in log.models() if name is None else [find_model(log, name)]:
             each = described(log, model)
             if each is None:
-                err.print(f"{model.name}: its pages are not drawn by a softmax of scores, so no swap has a probability")
+                err.print(
+                    f"{model.name}: its pages are not drawn by a softmax of scores, so no swap has a probability; or its "
+                    f"settings say that swaps are not counted"
+                )
             else:
                 found.append(each)
     return found
 
 
 def _looks(log: "Reader", model: "StoredModel") -> "Looks | None":
-    import msgspec
-
     from rankloop.live.fold import looks_of
-    from rankloop.live.settings import ModelSettings
+    from rankloop.live.learning import settings_of
 
     snapshot = log.newest_snapshot(model.id)
-    return looks_of(msgspec.json.decode(model.settings, type=ModelSettings), snapshot.state) if snapshot else None
+    return looks_of(settings_of(model), snapshot.state) if snapshot else None
 
 
 def _looked_at(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
@@ -144,12 +147,16 @@ def _of_clicks(path: Path) -> list[dict[str, Any]]:
         log = read_clicks(path)
         gathered = harvest(log.queries, log.documents, log.ranks, log.clicks)
         ranks, clicks = np.array(log.ranks), np.array(log.clicks)
-        raw = np.array([clicks[ranks == rank].mean() for rank in range(1, int(ranks.max()) + 1)])
-        curves = {"all pairs": all_pairs(gathered), "chain": chain(gathered), "raw clicks": raw / raw[0]}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            raw = np.bincount(ranks, clicks)[1:] / np.bincount(ranks)[1:]
+            raw /= raw[0]
+        curves = {"all pairs": all_pairs(gathered), "chain": chain(gathered), "raw clicks": raw}
     both = int(gathered.seen.sum() // 2)
     return [_described(path.name, curves, f"{log.pages:,} pages; {both:,} times a document was seen at two ranks")]
 
 
 def _described(name: str, curves: dict[str, Any], note: str) -> dict[str, Any]:
-    plain = {kind: [None if value != value else float(value) for value in curve] for kind, curve in curves.items()}
+    plain = {
+        kind: [float(value) if math.isfinite(value) else None for value in curve] for kind, curve in curves.items()
+    }
     return {"name": name, "curves": plain, "note": note}

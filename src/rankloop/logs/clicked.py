@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rankloop.errors import DataError
+from rankloop.settings import counted
 
 COLUMNS = ("query", "document", "rank", "click")
+MOST_RANKS = 1_000
+"""Every rank is compared with every other."""
 
 
 class ClickLog(NamedTuple):
@@ -32,7 +35,13 @@ def read_clicks(path: Path) -> ClickLog:
         raise DataError(f"{path}: is no text; a click log is CSV, TSV, or lines of sessions") from None
     if not lines:
         raise DataError(f"{path}: is empty")
-    return _sessions(path, lines) if "\t[" in lines[0] else _table(path, lines)
+    try:
+        log = _sessions(path, lines) if "\t[" in lines[0] else _table(path, lines)
+    except csv.Error as error:
+        raise DataError(f"{path}: is no table that can be read ({error})") from None
+    if not log.ranks:
+        raise DataError(f"{path}: no document was shown; there must be at least one line of them")
+    return log
 
 
 def _table(path: Path, lines: list[str]) -> ClickLog:
@@ -46,6 +55,8 @@ def _table(path: Path, lines: list[str]) -> ClickLog:
             rank, click = int(row["rank"]), float(row["click"])
         except (TypeError, ValueError):
             raise DataError(f"{path}, line {number}: rank and click must be numbers; got {row}") from None
+        if row["query"] is None or row["document"] is None:
+            raise DataError(f"{path}, line {number}: must have {', '.join(COLUMNS)}; got {row}")
         _take(log, path, number, row["query"], row["document"], rank, click)
     return log._replace(pages=sum(rank == 1 for rank in log.ranks))
 
@@ -56,19 +67,21 @@ def _sessions(path: Path, lines: list[str]) -> ClickLog:
         fields = line.split("\t")
         try:
             query, documents, clicks = fields[1], json.loads(fields[2]), json.loads(fields[4])
-            pairs = list(zip(documents, clicks, strict=True))
-        except (IndexError, TypeError, ValueError):
+            pairs = [(str(document), float(click)) for document, click in zip(documents, clicks, strict=True)]
+        except (IndexError, TypeError, ValueError, RecursionError):
             raise DataError(
                 f"{path}, line {number}: must be session, query, [documents], [verticals], [clicks], with tabs between"
             ) from None
         for place, (document, click) in enumerate(pairs):
-            _take(log, path, number, query, str(document), place + 1, float(click))
+            _take(log, path, number, query, document, place + 1, click)
     return log
 
 
 def _take(log: ClickLog, path: Path, number: int, query: str, document: str, rank: int, click: float) -> None:
     if rank < 1 or not 0 <= click <= 1:
         raise DataError(f"{path}, line {number}: ranks begin at 1 and clicks lie in [0, 1]; got {rank} and {click}")
+    if rank > MOST_RANKS:
+        raise DataError(f"{path}, line {number}: a page has at most {MOST_RANKS:,} ranks; got {counted(rank)}")
     log.queries.append(query)
     log.documents.append(document)
     log.ranks.append(rank)

@@ -1,12 +1,10 @@
 """Whether people trust the top: from all pages of a log that a model drew."""
 
-import msgspec
 import numpy as np
 
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
-from rankloop.live.learning import closed_impression
+from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.looks import RANKS
-from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import StoredModel
@@ -18,7 +16,7 @@ def trust_in(log: Reader, model: StoredModel) -> TrustEffect | None:
 
     None where pages are not drawn by a softmax of scores: then no swap has a known probability.
     """
-    settings = msgspec.json.decode(model.settings, type=ModelSettings)
+    settings = settings_of(model)
     temperature, ranks = settings.learner.policy_temperature, min(settings.page_size, RANKS)
     if temperature is None or ranks < 2:
         return None

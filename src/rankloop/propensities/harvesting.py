@@ -76,13 +76,14 @@ def chain(found: Harvest) -> Array:
 
 
 def all_pairs(found: Harvest) -> Array:
-    """θ relative to rank 1 from every pair of ranks; NaN for ranks that share no document with another."""
+    """θ relative to rank 1 from every pair of ranks; NaN for ranks that share no document with another, and for all
+    where nobody clicked at rank 1 on what was seen elsewhere, too."""
     from scipy.optimize import minimize
 
     size = len(found.clicked)
     upper = np.triu_indices(size, 1)
     linked = found.seen.sum(axis=1) > 0
-    if not linked[0]:
+    if not linked[0] or not found.clicked[0].any():
         return np.full(size, np.nan)
 
     def loss(x: Array) -> tuple[float, Array]:
