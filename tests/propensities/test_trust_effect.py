@@ -176,3 +176,22 @@ def test_pages_are_checked_and_a_scale_is_asked_for():
     effect.add([0.0, 1.0, 2.0], [2, 0], [1, 0])
     with pytest.raises(SettingsError, match="scale of attraction"):
         effect.alpha_beta()
+
+
+@pytest.mark.parametrize("page_size", [0, -1, 1.5, "ten", None, 10**6])
+def test_a_page_size_that_is_none_is_refused(page_size):
+    with pytest.raises(SettingsError, match="trust: page_size must be"):
+        TrustEffect(page_size)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 2, -1, float("nan"), "sure"])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    with pytest.raises(SettingsError, match="trust: confidence must be a number, above 0"):
+        TrustEffect(page_size=2).estimate(confidence)
+
+
+def test_predictions_whose_squares_no_sum_can_hold_are_refused_and_change_nothing():
+    trust = TrustEffect(page_size=2)
+    with pytest.raises(SettingsError, match="trust: attraction must lie between −1e.100 and 1e.100; scale"):
+        trust.add(SCORES, page=[0, 2], clicks=[1, 0], attraction=1e200 * PREDICTED)
+    assert not trust.moments.any()

@@ -84,8 +84,8 @@ def _of_models(
             each = described(log, model)
             if each is None:
                 err.print(
-                    f"{model.name}: its pages are not drawn by a softmax of scores, so no swap has a probability; or its "
-                    f"settings say that swaps are not counted"
+                    f"{model.name}: its pages are not drawn by a softmax of scores, so no swap has a probability; "
+                    f"or its settings say that swaps are not counted"
                 )
             else:
                 found.append(each)

@@ -27,12 +27,19 @@ from rankloop.errors import SettingsError
 from rankloop.intervals import half_width
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_returns, checked_scores
 from rankloop.propensities.swaps import SwapCurve, noted_swaps
+from rankloop.settings import require_number, require_whole_number
 
 Array = NDArray[np.float64]
 LEAST_CLICKS = 20.0
 """Nothing is said of two neighbours before either has been clicked this often; a click weighed down counts for less."""
 LEAST_SLOPE = 2.0
 """Slopes below a rank are known where its own covariance with the prediction is this many standard errors from 0."""
+MOST_RANKS = 1_000
+"""The sums grow with the square of the ranks."""
+MOST_SURE = 0.999999
+"""Of intervals: one that is surer still has no end."""
+LARGEST = 1e100
+"""Predictions are squared, and their squares too; beyond this, sums would be infinite."""
 COLUMNS = 8
 """Sums for each two neighbours: 1, x_k, x_{k+1}, x_k², c_k, c_{k+1}, x_k c_k and x_{k+1} c_{k+1}, weighed by 1 − q."""
 
@@ -81,7 +88,7 @@ class TrustEffect:
     """
 
     def __init__(self, page_size: int) -> None:
-        size = 1 + COLUMNS * (page_size - 1)
+        size = 1 + COLUMNS * (require_whole_number("trust", "page_size", page_size, at_least=1, at_most=MOST_RANKS) - 1)
         self.moments = np.zeros((size, size))
         """Of the pages' rows (`page_row`): how many, their sums, and the sums of their products."""
         self.given = True
@@ -106,6 +113,10 @@ class TrustEffect:
         if len(shown) > self._pairs + 1:
             raise SettingsError(f"trust: pages show at most {self._pairs + 1} documents; got {len(shown)}")
         x = None if attraction is None else checked_returns(attraction, len(z), "attraction")
+        if x is not None and np.abs(x).max() > LARGEST:
+            raise SettingsError(
+                f"trust: attraction must lie between −{LARGEST:g} and {LARGEST:g}; scale the predictions"
+            )
         self.note(z, shown, checked_clicks(clicks, len(shown)), np.arange(len(shown)), x)
 
     def note(
@@ -252,6 +263,7 @@ def _curves(
     confidence: float,
 ) -> tuple[SwapCurve, SwapCurve]:
     """A function's two halves, with intervals, for all ranks; NaN below what is known."""
+    require_number("trust", "confidence", confidence, above=0, at_most=MOST_SURE)
     ranks = (len(moments) - 1) // COLUMNS + 1
     filled = np.full((3, 2, ranks), np.nan)
     if len(known):
