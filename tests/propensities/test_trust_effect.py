@@ -192,6 +192,6 @@ def test_a_confidence_that_is_none_is_refused(confidence):
 
 def test_predictions_whose_squares_no_sum_can_hold_are_refused_and_change_nothing():
     trust = TrustEffect(page_size=2)
-    with pytest.raises(SettingsError, match="trust: attraction must lie between −1e.100 and 1e.100; scale"):
+    with pytest.raises(SettingsError, match=r"trust: attraction must lie between −1e.100 and 1e.100; scale"):
         trust.add(SCORES, page=[0, 2], clicks=[1, 0], attraction=1e200 * PREDICTED)
     assert not trust.moments.any()
