@@ -232,3 +232,43 @@ def test_a_damaged_state_in_the_log_itself_stops_its_model_alone_until_a_refold(
 
     assert told(again()) == ([], done.version + 1)
     assert not any("cannot be folded" in problem for problem in verify(tmp_path / "log.db").problems)
+
+
+@pytest.mark.parametrize("kind", [Kind.SHOWN, Kind.CLOSED])
+def test_an_event_that_cannot_be_read_stops_its_model_alone_if_at_all(tmp_path, kind):
+    """A page is then as good as erased; what closed one, and therefore whose clicks are lost, only a refold passes."""
+    path = tmp_path / "log.db"
+
+    async def visit(service, name):
+        page = await rank(service, X[:, :2], name=name)
+        await click(service, page.impression, page.ranking[:1], close=True)
+
+    async def story():
+        async with running(path, model("a"), model("b")) as service:
+            await visit(service, "a")
+            await until(lambda: service.registry.get("a").version == 1)
+        async with running(path, learn=False) as service:
+            await visit(service, "a")
+        with sqlite3.connect(path) as connection:
+            newest = "SELECT max(position) FROM events WHERE kind = ?"
+            connection.execute(f"UPDATE events SET body = x'c1' WHERE position = ({newest})", [int(kind)])
+        connection.close()
+        async with running(path) as service:
+            await visit(service, "b")
+            await until(lambda: service.registry.get("b").version == 1)
+            troubles = service.trouble(), service.damaged()
+            if kind == Kind.CLOSED:
+                await until(lambda: service.registry.get("a").damage)
+                troubles = service.trouble(), service.damaged()
+                await asyncio.to_thread(refold, path, "a", 1)
+                await until(lambda: service.registry.get("a").damage is None)
+            version = service.registry.get("a").version
+            await visit(service, "a")
+            await until(lambda: service.registry.get("a").version == version + 1)
+            return troubles, service.folds()[service.registry.get("a").id].fates
+
+    (trouble, damaged), fates = told(story())
+    assert trouble == []
+    assert len(damaged) == (kind == Kind.CLOSED)
+    assert all("which closes a page, cannot be read" in one for one in damaged)
+    assert fates["learned"] == 2

@@ -16,6 +16,8 @@ from rankloop.logs.trimming import compact, erase
 
 from .writing import blob, change, only_model, problems, refold
 
+DAMAGED = b"\xc1"
+
 
 def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_refold(log, store, address):
     weights = load(store, store.models()[0])[0].ranker.weights
@@ -186,3 +188,18 @@ def test_a_roll_back_to_a_damaged_state_is_followed_if_its_place_is_known_and_el
     found = load(store, store.models()[0])[0]
     assert (found.ranker.weights == expected.ranker.weights).all()
     assert problems(address) == []
+
+
+@pytest.mark.parametrize("kind", [Kind.SHOWN, Kind.CLOSED])
+def test_events_that_cannot_be_read_are_passed_over_and_told_of(log, store, address, kind):
+    damaged = store.events(0, 1_000_000, kinds=(kind,))[-1].offset
+    assert change(store, f"UPDATE events SET body = {blob(store, DAMAGED)} WHERE position = {damaged}") == 1
+    assert any(f"event {damaged}: its body cannot be read" in problem for problem in problems(address))
+    assert refold(address, "shop", log.at).learned == 59
+
+
+@pytest.mark.parametrize("settings", [b"{}", DAMAGED])
+def test_settings_that_cannot_be_read_are_told_of(log, store, address, settings):
+    change(store, f"UPDATE models SET settings = {blob(store, settings)}")
+    with pytest.raises(SettingsError, match="the settings of model 'shop' cannot be read"):
+        refold(address, "shop", log.at)

@@ -10,10 +10,10 @@ from rankloop.live.events import Kind, decode
 from rankloop.live.learning import load
 from rankloop.live.service import client_hash
 from rankloop.live.stores import open_store
-from rankloop.logs.access import COMPACTED, existing
+from rankloop.logs.access import COMPACTED, clean_since, existing
 from rankloop.logs.trimming import DAY, compact, erase
 
-from .writing import SALT, Log, blob, change, contents, model_settings, only_model, problems
+from .writing import SALT, Log, blob, change, contents, model_settings, only_model, problems, refold
 
 
 def of_client(store, name):
@@ -170,3 +170,33 @@ def test_compacting_beside_a_writer_loses_nothing_that_is_needed(log, address):
     with existing(address) as store:
         fold, _ = load(store, store.models()[0])
         assert "missing" not in fold.fates
+
+
+def test_an_erasure_that_was_killed_leaves_no_model_that_passes_for_clean(store, address, monkeypatch):
+    log = Log.filled(store, impressions=20)
+    erase(address, "bob")
+    refold(address, "shop", log.at)
+    assert clean_since(store, log.model)
+    assert erase(address, "nobody").impressions == 0
+    assert clean_since(store, log.model)
+    reclaimed = type(store).erase
+
+    def killed(self, client):
+        reclaimed(self, client)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(store), "erase", killed)
+        with pytest.raises(KeyboardInterrupt):
+            erase(address, "ann")
+    assert clean_since(store, log.model) is None
+    assert erase(address, "ann").impressions == 0
+    assert clean_since(store, log.model) is None
+
+
+def test_compacting_passes_over_a_closing_that_cannot_be_read(store, address):
+    log = Log.filled(store, impressions=20)
+    closing = store.events(0, 1_000_000, kinds=(Kind.CLOSED,))[-1]
+    damaged = blob(store, bytes([0xC1]))
+    assert change(store, f"UPDATE events SET body = {damaged} WHERE position = {closing.offset}") == 1
+    assert compact(address, 30, log.at).events == 0

@@ -11,6 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
+from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View, stand_in
@@ -19,6 +22,9 @@ from rankloop.live.stores.contract import Reader, Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
 
 log = logging.getLogger("rankloop.learner")
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What reading bytes ends with that are damaged."""
 
 BATCH = 256
 GATHER_SECONDS = 0.01
@@ -254,7 +260,10 @@ def superfluous(snapshots: Sequence[Snapshot]) -> list[int]:
 
 def settings_of(model: StoredModel) -> ModelSettings:
     """A stored model's settings."""
-    return stored_settings(model.settings)
+    try:
+        return stored_settings(model.settings)
+    except (SettingsError, *UNREADABLE) as error:
+        raise SettingsError(f"the settings of model {model.name!r} cannot be read: {error}") from None
 
 
 def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:
@@ -267,8 +276,20 @@ def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:
 
 
 def closed_impression(store: Reader, event: Event) -> Event | None:
-    """The impression that a closing closes."""
+    """The impression that a closing closes; None if it is gone or, which `log verify` tells, cannot be read."""
     if event.kind != Kind.CLOSED:
         return None
-    closing: Closing = decode(event.kind, event.body)
-    return store.event(closing.shown)
+    try:
+        closing: Closing = decode(event.kind, event.body)
+    except UNREADABLE as error:
+        raise StateError(
+            f"event {event.offset} of the log, which closes a page, cannot be read ({error}); rankloop log refold "
+            f"passes it over"
+        ) from None
+    shown = store.event(closing.shown)
+    if shown is not None:
+        try:
+            decode(shown.kind, shown.body)
+        except UNREADABLE:
+            return None
+    return shown

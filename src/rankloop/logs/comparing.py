@@ -5,9 +5,12 @@ Orders are compared as they would be served now. Clicks are estimated for both s
 in the log, on pages closed after it: neither had learned from what it is judged by.
 """
 
+from contextlib import suppress
+
 import msgspec
 import numpy as np
 
+from rankloop.live.errors import StateError
 from rankloop.live.events import Closing, Event, Impression, Kind, decode
 from rankloop.live.fold import Fold, View
 from rankloop.live.learning import closed_impression
@@ -75,9 +78,14 @@ class HeldOut:
         self._offsets = [held[place] for place in places]
 
     def pages(self) -> list[tuple[Event, Event | None]]:
-        """Closings, each with the page that it closed, as far as it is still in the log."""
-        events = [event for offset in self._offsets if (event := self._store.event(offset)) is not None]
-        return [(event, closed_impression(self._store, event)) for event in events if event.kind == Kind.CLOSED]
+        """Closings that can be read, each with the page that it closed, as far as it is still in the log."""
+        pages = []
+        for offset in self._offsets:
+            event = self._store.event(offset)
+            if event is not None and event.kind == Kind.CLOSED:
+                with suppress(StateError):
+                    pages.append((event, closed_impression(self._store, event)))
+        return pages
 
 
 def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: HeldOut) -> Difference:

@@ -168,7 +168,10 @@ class _Again:
         if event.kind == Kind.ROLLED_BACK:
             self._roll_back(event)
         else:
-            self.fold.apply(event, closed_impression(self._store, event))
+            try:
+                self.fold.apply(event, closed_impression(self._store, event))
+            except StateError:  # an event that cannot be read, as verifying has told
+                self.fold.offset = event.offset
 
     def _roll_back(self, event: Event) -> None:
         """Return to the state that is now at that place; if it is not known which, to the one that was."""
