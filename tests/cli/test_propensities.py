@@ -75,7 +75,7 @@ def test_a_service_s_log_gives_the_curve_of_its_swaps(capsys, service_log):
     [found] = json.loads(printed)
     assert code == 0
     assert found["curves"]["from"][2] < found["curves"]["swaps"][2] < found["curves"]["to"][2]
-    assert "100 pages" in found["note"]
+    assert found["note"] == "100 pages that it learned from. Not enough clicks yet to tell how far people look."
 
 
 def test_and_whether_people_trust_the_top(capsys, service_log):
@@ -83,17 +83,25 @@ def test_and_whether_people_trust_the_top(capsys, service_log):
     [found] = json.loads(printed)
     assert code == 0
     assert "duels: its pages are not drawn by a softmax" in said
-    assert found["note"].startswith("100 pages; no trust that could be told from chance (χ² = ")
+    assert found["note"].startswith("100 pages that are in the log: no trust that could be told from chance (χ² = ")
     assert found["curves"]["slope"][0] == 1.0
     assert found["curves"]["shift"][0] == 0.0
 
 
 def test_every_verdict_is_a_sentence():
     verdict = TrustVerdict(chi_square=30.04, degrees=9, p=0.000432, pages=1_000)
-    assert _said(verdict, by_rank=True).startswith("rank does more than hide documents from view")
-    assert "(χ² = 30.0, 9 degrees of freedom, p = 0.00043)" in _said(verdict, by_rank=True)
-    assert "depend on more than rank" in _said(verdict, by_rank=False)
-    assert "too few clicks" in _said(TrustVerdict(0.0, 0, 1.0, 5), by_rank=True)
+    told = _said(verdict, by_rank=True, known_to=10)
+    assert told.startswith("rank does more than hide documents from view")
+    assert told.endswith("(χ² = 30.0, 9 degrees of freedom, p = 0.00043)")
+    assert "depend on more than rank" in _said(verdict, by_rank=False, known_to=1)
+    assert "too few swaps" in _said(TrustVerdict(0.0, 0, 1.0, 5), by_rank=True, known_to=1)
+
+
+@pytest.mark.parametrize(
+    ("known_to", "told"), [(1, "No slopes and shifts: "), (4, "Slopes and shifts to rank 4 only: ")]
+)
+def test_a_verdict_without_slopes_says_why(known_to, told):
+    assert told in _said(TrustVerdict(30.0, 9, 0.0004, 1_000), by_rank=True, known_to=known_to)
 
 
 def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):

@@ -119,3 +119,15 @@ def test_looks_depend_on_more_than_rank_when_the_sum_is_beyond_chance_at_all_tim
     assert looks.depend_on_more_than_rank
     looks.effect.sums[2] = 100
     assert not looks.depend_on_more_than_rank
+
+
+@pytest.mark.parametrize(("pages", "known_to"), [(0, 0), (1, 0), (400, 2), (4_000, 3)])
+def test_they_are_known_as_far_as_the_band_is_narrow(pages, known_to):
+    looks = Looks(3)
+    mean = 0.25 * np.array([1.0, 0.8, 0.8, 0.02])  # half of the pages are clicked, and every order is as likely
+    looks.swaps.moments[:] = np.outer(np.r_[1.0, mean], np.r_[1.0, mean])
+    looks.swaps.moments[range(1, 5), range(1, 5)] = 0.5 * mean
+    looks.swaps.moments *= pages
+    assert looks.known_to == known_to
+    assert (f"known to rank {known_to};" in looks.told()) == (known_to > 0)
+    assert ("Not enough clicks" in looks.told()) == (known_to == 0)

@@ -9,6 +9,7 @@ import typer
 
 from rankloop.cli.app import Json, Plugin, app
 from rankloop.cli.terminal import err, out, print_json, print_table, table, working
+from rankloop.display import counted
 from rankloop.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -106,9 +107,8 @@ def _looked_at(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
         return None
     curve = looks.curve()
     curves = {"swaps": curve.curve, "from": curve.low, "to": curve.high}
-    pages = int(looks.effect.sums[2])
-    rank_alone = "depend on more than rank" if looks.depend_on_more_than_rank else "may depend on rank alone"
-    return _described(model.name, curves, f"{pages:,} pages; looks {rank_alone}")
+    pages = counted(int(looks.effect.sums[2]), "page")
+    return _described(model.name, curves, f"{pages} that it learned from. {looks.told()}")
 
 
 def _trusted(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
@@ -123,18 +123,26 @@ def _trusted(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
     curves |= {"shift": shift.curve, "shift from": shift.low, "shift to": shift.high}
     verdict, looks = effect.verdict(), _looks(log, model)
     by_rank = looks is None or not looks.depend_on_more_than_rank
-    return _described(model.name, curves, f"{verdict.pages:,} pages; {_said(verdict, by_rank)}")
+    said = _said(verdict, by_rank, int((slope.curve == slope.curve).sum()))
+    return _described(model.name, curves, f"{counted(verdict.pages, 'page')} that are in the log: {said}")
 
 
-def _said(verdict: "TrustVerdict", by_rank: bool) -> str:
+def _said(verdict: "TrustVerdict", by_rank: bool, known_to: int) -> str:
+    """`known_to`: the deepest rank with a slope, from 1."""
     tested = f"χ² = {verdict.chi_square:.1f}, {verdict.degrees} degrees of freedom, p = {verdict.p:.2g}"
     if not by_rank:
         return "looks depend on more than rank, so slopes and shifts do not describe these people"
     if verdict.degrees == 0:
-        return "too few clicks to tell whether people trust the top"
-    if verdict.no_trust(LEVEL):
-        return f"no trust that could be told from chance ({tested})"
-    return f"rank does more than hide documents from view, as where people trust the top ({tested})"
+        return (
+            "too few swaps with clicks to tell whether people trust the top; "
+            "a model that is sure of its order hardly makes any"
+        )
+    said = "rank does more than hide documents from view, as where people trust the top"
+    said = f"{'no trust that could be told from chance' if verdict.no_trust(LEVEL) else said} ({tested})"
+    if known_to <= verdict.degrees:
+        at_all = "No slopes and shifts" if known_to <= 1 else f"Slopes and shifts to rank {known_to} only"
+        said += f". {at_all}: below, clicks follow the model's scores too loosely, or are too few"
+    return said
 
 
 def _of_clicks(path: Path) -> list[dict[str, Any]]:
@@ -152,7 +160,9 @@ def _of_clicks(path: Path) -> list[dict[str, Any]]:
             raw /= raw[0]
         curves = {"all pairs": all_pairs(gathered), "chain": chain(gathered), "raw clicks": raw}
     both = int(gathered.seen.sum() // 2)
-    return [_described(path.name, curves, f"{log.pages:,} pages; {both:,} times a document was seen at two ranks")]
+    return [
+        _described(path.name, curves, f"{counted(log.pages, 'page')}; {both:,} times a document was seen at two ranks")
+    ]
 
 
 def _described(name: str, curves: dict[str, Any], note: str) -> dict[str, Any]:

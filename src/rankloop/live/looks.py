@@ -19,6 +19,13 @@ RANKS = 20
 """Further down nobody's looks are counted: the sums grow with the square of the ranks."""
 LEAST_PAGES = 200
 """Before so many, nothing is said about what looks depend on."""
+TOLD_APART = 2.0
+"""A band says something at a rank where its upper end is less than so many times its lower one."""
+NOT_ENOUGH = "Not enough clicks yet to tell how far people look."
+BEYOND_RANK = (
+    "Looks depend on more than rank: whether people look at a result also depends on what stands above it. "
+    "No curve over ranks describes them."
+)
 
 
 class KeptLooks(msgspec.Struct):
@@ -69,6 +76,28 @@ class Looks:
     def curve(self, confidence: float = 0.95) -> SwapCurve:
         """Examination relative to the first rank, with its band."""
         return self.swaps.examination(confidence)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Ranks below the first at which the band is narrow enough to say something."""
+        curve = self.curve()
+        with np.errstate(invalid="ignore"):
+            known = curve.high < TOLD_APART * curve.low
+        known[0] = False
+        return np.asarray(known)
+
+    @property
+    def known_to(self) -> int:
+        """The deepest of those ranks, from 1; 0 where there is none."""
+        return int(np.flatnonzero(self.known).max(initial=-1)) + 1
+
+    def told(self) -> str:
+        """In a sentence, how far people look."""
+        if self.depend_on_more_than_rank:
+            return BEYOND_RANK
+        if not self.known_to:
+            return NOT_ENOUGH
+        return f"How far people look is known to rank {self.known_to}; nothing says that it depends on more than rank."
 
     @property
     def depend_on_more_than_rank(self) -> bool:

@@ -5,15 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.live.looks import Looks
+from rankloop.live.looks import BEYOND_RANK, NOT_ENOUGH, Looks
 from rankloop.live.settings import ModelSettings
 from rankloop.propensities.learning import LearnedExamination
-from rankloop.propensities.swaps import SwapCurve
 
 FALSE_ALARM = 0.01
 """How likely a model that is right about examination is told otherwise, over all ranks together."""
-TOLD_APART = 2.0
-"""A band says something at a rank where its upper end is less than so many times its lower one."""
 
 
 class Sentence(NamedTuple):
@@ -42,16 +39,12 @@ def sentence(looks: Looks | None, belief: NDArray[np.float64] | None) -> Sentenc
     if looks is None:
         return None
     if looks.depend_on_more_than_rank:
-        return Sentence(
-            "bad",
-            "Looks depend on more than rank: whether people look at a result also depends on what stands above it. "
-            "No curve over ranks describes them.",
-        )
+        return Sentence("bad", BEYOND_RANK)
     ranks = looks.effect.clicks.shape[1] - 1
     band = looks.curve(1 - FALSE_ALARM / ranks)
-    known = _known(looks.curve())
+    known = looks.known
     if not known.any():
-        return Sentence("open", "Not enough clicks yet to tell how far people look.")
+        return Sentence("open", NOT_ENOUGH)
     if belief is None:
         return Sentence("good", "This method assumes nothing about how far people look.")
     assumed = belief[: ranks + 1]
@@ -63,18 +56,9 @@ def sentence(looks: Looks | None, belief: NDArray[np.float64] | None) -> Sentenc
         return Sentence("bad", f"People look further down than this model assumes (rank {_listed(further)}).")
     if less.any():
         return Sentence("bad", f"People look less far down than this model assumes (rank {_listed(less)}).")
-    deepest = int(np.flatnonzero(known)[-1]) + 1
     return Sentence(
-        "good", f"How far people look fits what this model assumes, as far as can be told: to rank {deepest}."
+        "good", f"How far people look fits what this model assumes, as far as can be told: to rank {looks.known_to}."
     )
-
-
-def _known(curve: SwapCurve) -> NDArray[np.bool_]:
-    """Ranks below the first at which the band is narrow enough to say something."""
-    with np.errstate(invalid="ignore"):
-        known = curve.high < TOLD_APART * curve.low
-    known[0] = False
-    return np.asarray(known)
 
 
 def _listed(ranks: NDArray[np.bool_]) -> str:
