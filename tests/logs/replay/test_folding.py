@@ -12,6 +12,7 @@ from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
 from rankloop.logs.replay import Replay, open_log, other_settings, replay
 from rankloop.logs.replay.replaying import Options
+from rankloop.propensities import PowerLaw, learned
 
 from ..writing import Log, model_settings
 
@@ -77,3 +78,13 @@ def test_a_snapshot_can_be_begun_with(tmp_path):
     log.snapshot()
     with pytest.raises(SettingsError, match="nothing was closed"):
         replay(tmp_path / "log.db", Options(begin=50))
+
+
+@pytest.mark.parametrize("logged", [PowerLaw(1.0), learned()], ids=["assumed", "learned"])
+def test_the_same_learner_may_begin_or_cease_to_learn_how_far_people_look(tmp_path, logged):
+    """Pages then need other notes than those in the log, though the method is the same."""
+    Log.filled(open_store(tmp_path / "log.db"), model_settings(learner=ROLTR(propensities=logged)), impressions=30)
+    other = '{"kind": "learned"}' if isinstance(logged, PowerLaw) else '{"kind": "power_law", "eta": 1.0}'
+    found = replay(tmp_path / "log.db", Options(changes=(f"propensities={other}",), evaluate=0))
+    assert found.fates == {"learned": 30}
+    assert found.distance > 0

@@ -108,7 +108,7 @@ class Replay:
     def _noted(self, shown: Event | None) -> Event | None:
         """The page with the notes that this learner would have made of it."""
         new, old = self.settings.learner, self.logged.learner
-        if shown is None or shown.kind != Kind.SHOWN or type(new) is type(old) or new.note_width() == old.note_width():
+        if shown is None or shown.kind != Kind.SHOWN or new.note_width() == old.note_width():
             return shown
         impression: Impression = decode(shown.kind, shown.body)
         _, free, documents = impression.drawn()
