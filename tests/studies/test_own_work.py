@@ -150,6 +150,18 @@ def test_people_of_a_study_look_at_an_attribute_that_a_plugin_brings(place):
     assert plugins_of(place / "tuned.toml") == [str(place / "tastes.py")]
 
 
+@pytest.mark.parametrize(
+    ("line", "words"), [("1 / 0", "ZeroDivisionError: division by zero"), ("exit(3)", "SystemExit: 3")]
+)
+def test_an_attribute_that_cannot_be_told_is_a_sentence_with_file_and_line(place, line, words):
+    (place / "tastes.py").write_text(TASTE.replace("    return", f"    {line}\n    return"))
+    people = '[{ attraction = { by = "attribute", attribute = "taste" } }]'
+    (place / "own.toml").write_text(STUDY.replace('["methods"]', '["tastes", "methods"]').replace('["noisy"]', people))
+    refused = preloaded.run("run", "own.toml", cwd=place)
+    assert (refused.returncode, refused.stderr.strip().count("\n")) == (2, 0)
+    assert f"taste failed: {words} ({place / 'tastes.py'}, line 6)" in refused.stderr
+
+
 def test_a_command_takes_plugins_for_a_study_that_does_not_name_them(place):
     (place / "own.toml").write_text(STUDY.replace('plugins = ["methods"]\n', ""))
     refused = preloaded.run("run", "own.toml", cwd=place)
