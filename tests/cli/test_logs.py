@@ -47,6 +47,22 @@ def test_every_command_works_and_speaks_json(log, store, address, rankloop, tmp_
         assert PASSWORD not in out + err
 
 
+def test_erasing_says_what_is_left_and_how_to_go_on(log, store, address, rankloop):
+    code, out, _ = rankloop("log", "erase", address, "--client", "ann")
+    assert code == 0
+    assert out.startswith(
+        "erased 10 impressions with their clicks; what is left of them:\n- the weights and snapshots of"
+    )
+    shown = "postgresql://…" if store.shared else address
+    assert f"rankloop log refold {shown} --model shop --forget" in out
+    for left in ("sums behind", "eight bytes", "states that somebody rolled back", "backups"):
+        assert f"\n- {left}" in out
+    _, out, _ = rankloop("log", "verify", address)
+    assert "shop: 4 snapshots could not be computed again: erased pages" in out
+    _, out, _ = rankloop("log", "erase", address, "--client", "nobody-99")
+    assert out == "nothing was erased: no page in this log was shown to a client called 'nobody-99'\n"
+
+
 def test_a_fault_is_exit_code_1_and_a_sentence(log, store, address, rankloop):
     change = store._write.execute if not store.shared else store._server.connect().execute
     change("DELETE FROM events WHERE position = 30")

@@ -2,6 +2,10 @@
 
 import json
 
+from rankloop.cli.replay import print_refusals
+from rankloop.logs.replay.estimating import Value
+from rankloop.offpolicy import Estimate
+
 
 def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monkeypatch):
     monkeypatch.chdir(made)
@@ -17,3 +21,11 @@ def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monk
     assert found["settings"]["learner"]["learner"] == "PDGD"
     reasons = [value["estimate"]["reason"] for value in found["evaluation"]["values"]]
     assert all("at least 100 needed" in reason for reason in reasons)
+
+
+def test_a_reason_that_several_estimates_share_is_printed_once(capsys):
+    def refused(policy, method):
+        return Value(policy, "item-position", method, Estimate("x", None, None, None, None, 5.0, 40, "too little", 1.0))
+
+    print_refusals([refused("live", "plain"), refused("live", "clipped"), refused("replayed", "plain")])
+    assert capsys.readouterr().err == "refused: live, item-position; replayed, item-position: too little\n"

@@ -8,8 +8,20 @@ import pytest
 from rankloop.learners import Posterior
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
-from rankloop.logs.comparing import ANEW, HELD_OUT, MOST_PAGES, NOW, HeldOut, compare, compare_orders
+from rankloop.logs.comparing import (
+    ANEW,
+    HELD_OUT,
+    MOST_PAGES,
+    NOW,
+    Difference,
+    HeldOut,
+    Orders,
+    compare,
+    compare_orders,
+)
+from rankloop.logs.replay.estimating import Evaluation, Value
 from rankloop.logs.replay.folding import live_at
+from rankloop.offpolicy import Estimate
 
 from .writing import Log, model_settings
 
@@ -43,6 +55,36 @@ def test_orders_are_compared_as_defined(log, store):
     assert (same.same_first, same.same_page, same.shared, same.kendall) == pytest.approx((1, 1, 1, 1))
     opposite = compare_orders(pages, "float32", one, Fold(log.settings, list(-u)).view())
     assert opposite.kendall == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    ("orders", "said"),
+    [
+        (Orders(100, 0.99, 0.5, 0.99, 0.98), "Hardly anything changes"),
+        (Orders(100, 0.85, 0.2, 0.99, 0.98), "Some pages change"),
+        (Orders(100, 0.99, 0.5, 0.99, 0.1), "Much changes"),
+        (None, "No page is left to compare orders on"),
+    ],
+)
+def test_what_changes_is_said_in_words(orders, said):
+    unknown = "what it does to clicks per page cannot be estimated"
+    assert Difference(False, 0.1, 0.01, 1.0, orders, None).conclusion == f"{said}; {unknown}."
+    assert Difference(True, 0.0, 0.0, 1.0, orders, None).conclusion == "Nothing changes."
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (-0.1, 0.2, "clicks per page cannot be told apart"),
+        (0.1, 0.2, "it would get more clicks per page"),
+        (-0.2, -0.1, "it would get fewer clicks per page"),
+    ],
+)
+def test_and_what_clicks_do(low, high, said):
+    estimate = Estimate("SNIPS", (low + high) / 2, low, high, 0.1, 90.0, 100, None, 1.0)
+    value = Value(f"{ANEW} − {NOW}", "examination model", "self-normalised", estimate)
+    found = Difference(False, 0.1, None, None, None, Evaluation(100, {}, [], [], [value]))
+    assert found.conclusion.endswith(f"; {said}.")
 
 
 def test_the_newest_pages_are_held_out(log, store):

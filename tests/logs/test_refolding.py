@@ -14,7 +14,7 @@ from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import blob, change, only_model, problems, refold
+from .writing import DAY, blob, change, only_model, problems, refold
 
 DAMAGED = b"\xc1"
 
@@ -144,6 +144,26 @@ def test_states_from_before_stay_to_roll_back_to_until_somebody_lets_go_of_them(
     assert done.remembering == 0
     assert versions(store, log) == [done.version, 0]
     assert problems(address) == []
+
+
+def test_a_state_inside_the_log_outlives_a_refold_and_is_told_of(log, store, address):
+    erase(address, "ann")
+    log.roll_back(30)
+    log.snapshot()
+    assert refold(address, "shop", log.at, forget=True).remembering_events == 1
+    found = only_model(address)
+    assert (found.remembers, found.remembering_events) == (False, 1)
+    compact(address, 0.0, log.at + DAY)
+    assert only_model(address).remembering_events == 0
+
+
+def test_a_state_from_before_the_first_erased_page_may_stay_inside_the_log(log, store, address):
+    log.roll_back(0)
+    log.visit(10, clients=("dan",))
+    log.snapshot()
+    erase(address, "dan")
+    refold(address, "shop", log.at, forget=True)
+    assert only_model(address).remembering_events == 0
 
 
 def test_states_from_after_a_refold_need_not_go(log, store, address):

@@ -1,5 +1,6 @@
 """`rankloop log`: move a log, check it, keep it small; call, and say what was done."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,13 +9,18 @@ import typer
 from rankloop.cli.app import Json, Plugin, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.cli.terminal import progress_after_a_while as progress
-from rankloop.display import size
+from rankloop.display import counted, size
 from rankloop.errors import SettingsError
 
 if TYPE_CHECKING:
     from rankloop.logs.verifying import Verified
 
 MOST_PROBLEMS = 10
+LEFT = """
+- sums behind the dashboard, in which nobody can be identified
+- eight bytes of the client's hash in influence windows, until enough other impressions have been learned from
+- states that somebody rolled back or refolded to, in the log's events of that, until compact deletes those
+- backups and exports made before"""
 
 commands = group("log", "The log of a service: move it, check it, keep it small. All of it may run beside the service.")
 
@@ -81,7 +87,9 @@ def verify(store: Store, plugin: Plugin = None, json: Json = False) -> None:
         for model in checked.models:
             if model.remembers:
                 said = f"what was erased may still be in the weights of {model.name}, until: "
-                out.print(f"{said}rankloop log refold … --model {model.name}", markup=False)
+                out.print(f"{said}{refold_command(store, model.name)}", markup=False)
+            if model.remembering_events:
+                out.print(in_events(model.remembering_events, model.name), markup=False)
     if checked.problems:
         raise typer.Exit(1)
 
@@ -136,12 +144,29 @@ def erase(
     from rankloop.logs.trimming import erase
 
     done = erase(store, client)
-    said = f"erased {done.impressions:,} impressions with their clicks"
-    for model in done.models:
-        said += f"\nwhat {model} learned from them stays in its weights until: rankloop log refold … --model {model}"
-    if done.impressions:
-        said += "\nbackups and exports made before still hold them"
+    if not done.impressions:
+        said = f"nothing was erased: no page in this log was shown to a client called {client!r}"
+    else:
+        said = f"erased {counted(done.impressions, 'impression')} with their clicks; what is left of them:"
+        for model in done.models:
+            said += f"\n- the weights and snapshots of {model}, until: {refold_command(store, model)} --forget"
+        said += LEFT
     _say(json, done, said)
+
+
+def refold_command(store: str, model: str) -> str:
+    """What to type to compute a model's weights anew; a server's address may hold a password, and is not repeated."""
+    from rankloop.live.stores import is_server
+
+    return f"rankloop log refold {'postgresql://…' if is_server(store) else shlex.quote(store)} --model {model}"
+
+
+def in_events(count: int, model: str) -> str:
+    """That a refold does not reach everything."""
+    return (
+        f"what was erased may still be in {counted(count, 'state')} that {model} once returned to, in the log's events "
+        f"of roll backs and refolds, until compact deletes those"
+    )
 
 
 def show_checked(checked: "Verified") -> None:
@@ -152,6 +177,10 @@ def show_checked(checked: "Verified") -> None:
             counts = (model.folded, model.snapshots, model.checked, model.different)
             made.add_row(model.name, *(f"{count:,}" for count in counts), model.begins)
         print_table(made)
+        for model in checked.models:
+            if model.after_erasure:
+                lost = counted(model.after_erasure, "snapshot")
+                out.print(f"{model.name}: {lost} could not be computed again: erased pages", markup=False)
     for problem in checked.problems[:MOST_PROBLEMS]:
         err.print(f"wrong: {problem}", markup=False)
     if len(checked.problems) > MOST_PROBLEMS:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankloop.cli.app import Json, Plugin
-from rankloop.cli.logs import Store, commands, show_checked
+from rankloop.cli.logs import Store, commands, in_events, refold_command, show_checked
 from rankloop.cli.replay import print_refusals, print_values
 from rankloop.cli.terminal import out, print_json
 from rankloop.cli.terminal import progress_after_a_while as progress
@@ -48,12 +48,13 @@ def refold(
                 f"\n{model}, computed anew from {work.begins}, with {work.learned:,} learned impressions", markup=False
             )
             _show_difference(difference)
+            out.print(f"\n{difference.conclusion}")
         agreed = yes or difference.same_bits or _agrees(json, "serve the new weights?")
         done = work.serve(now(), forget=forget) if agreed else None
     if json:
         print_json({"verified": checked, "difference": difference, "refolded": done})
     else:
-        out.print(_outcome(done, model), markup=False)
+        out.print(_outcome(done, model, store), markup=False)
     if done is None:
         raise typer.Exit(1)
 
@@ -74,7 +75,8 @@ def _show_difference(difference: "Difference") -> None:
         out.print("the weights are those that are served, in every bit")
         return
     angle = "" if difference.cosine is None else f", cosine {difference.cosine:.4f}"
-    out.print(f"its weights would move by {difference.distance:.4g}{angle}")
+    share = "" if difference.relative is None else f", {difference.relative:.1%} of their length"
+    out.print(f"its weights would move by {difference.distance:.4g}{share}{angle}")
     if orders := difference.orders:
         out.print(
             f"on {orders.pages:,} logged pages: the first result stays on {orders.same_first:.1%}, the whole page on "
@@ -94,7 +96,7 @@ def _show_difference(difference: "Difference") -> None:
     print_refusals(difference.evaluation.values)
 
 
-def _outcome(done: "Refolded | None", model: str) -> str:
+def _outcome(done: "Refolded | None", model: str, store: str) -> str:
     if done is None:
         return "\nnothing was changed, and no snapshot deleted; to serve the new weights, agree with --yes"
     said = f"\n{model} goes on from them"
@@ -105,8 +107,10 @@ def _outcome(done: "Refolded | None", model: str) -> str:
     if done.remembering:
         said += (
             f"\n{done.remembering:,} snapshots that may have learned from what was erased are kept, to roll back to;\n"
-            f"once nobody needs that any more: rankloop log refold … --model {model} --forget"
+            f"once nobody needs that any more: {refold_command(store, model)} --forget"
         )
+    if done.remembering_events:
+        said += f"\n{in_events(done.remembering_events, model)}"
     if done.kept_states:
         said += f"\nthe log returns {done.kept_states:,} times to a state of unknown place; those stay as they were"
     if done.lost_states:

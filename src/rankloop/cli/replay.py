@@ -139,11 +139,13 @@ def print_values(title: str, values: "list[Value]") -> None:
 
 
 def print_refusals(values: "list[Value]") -> None:
-    """Why there is no value, for each that was refused."""
+    """Why there is no value, where it was refused: each reason once."""
+    reasons: dict[str, list[str]] = {}
     for value in values:
         if value.estimate.reason:
-            reason = f"refused: {value.policy}, {value.estimator}, {value.method}: {value.estimate.reason}"
-            err.print(reason, markup=False)
+            reasons.setdefault(value.estimate.reason, []).append(f"{value.policy}, {value.estimator}")
+    for reason, refused in reasons.items():
+        err.print(f"refused: {'; '.join(dict.fromkeys(refused))}: {reason}", markup=False)
 
 
 def _cell(estimate: "Estimate | None") -> str:

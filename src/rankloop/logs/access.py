@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rankloop.display import listed
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Kind
@@ -59,8 +60,15 @@ def find_model(store: Reader, name: str) -> StoredModel:
     for model in models:
         if model.name == name:
             return model
-    there = ", ".join(model.name for model in models) or "none at all"
-    raise SettingsError(f"model: there is no model {name!r} in this log; there is {there}")
+    raise SettingsError(f"model: there is no model {name!r} in this log; {models_there(models)}")
+
+
+def models_there(models: Iterable[StoredModel]) -> str:
+    """Which ones there are, for a sentence."""
+    names = [model.name for model in models]
+    if not names:
+        return "there is none at all"
+    return f"there {'is' if len(names) == 1 else 'are'} {listed(names)}"
 
 
 def clean_since(store: Reader, model: int) -> int | None:
@@ -75,6 +83,19 @@ def clean_since(store: Reader, model: int) -> int | None:
     returns = each_event(store, since, kinds=(Kind.ROLLED_BACK,), model=model)
     # Somebody may have gone back to a state from before.
     return None if any(place_of(event) < since for event in returns) else since
+
+
+def remembering_events(store: Reader, model: int) -> int:
+    """How many events of roll backs and refolds hold a state that may have learned from what was erased: no refold
+    takes it out of them, but compacting deletes them."""
+    erased = store.events(0, 1, kinds=(Kind.ERASED,), model=model)
+    if not erased:
+        return 0
+    first, since = erased[0].offset, clean_since(store, model)
+    returns = each_event(store, first, kinds=(Kind.ROLLED_BACK, Kind.REFOLDED), model=model)
+    before = (event for event in returns if since is None or event.offset < since)
+    # A state from before the first page that was erased knows nothing of it.
+    return sum(event.kind == Kind.REFOLDED or not 0 <= place_of(event) < first for event in before)
 
 
 def place_of(roll_back: Event) -> int:

@@ -27,6 +27,9 @@ HELD_OUT = 0.3
 MOST_PAGES = 1_000
 """Of those, evenly spaced, so many are looked at."""
 NOW, ANEW = "as it is", "computed anew"
+CHANGES = ((0.95, "Hardly anything changes"), (0.8, "Some pages change"))
+MUCH = "Much changes"
+"""By the least of: first results that stay, results that stay on their page, Kendall's τ."""
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -53,6 +56,7 @@ class Difference(msgspec.Struct, frozen=True):
     Attributes:
         same_bits: whether both rank alike in every bit.
         distance: between their weights.
+        relative: that beside the length of the weights as they are; None if that is 0.
         cosine: of the angle between them; None if one is zero.
         orders: of logged pages; None if there are none.
         evaluation: clicks per page, estimated; None if nothing was held out, or a state cannot be read.
@@ -60,9 +64,17 @@ class Difference(msgspec.Struct, frozen=True):
 
     same_bits: bool
     distance: float
+    relative: float | None
     cosine: float | None
     orders: Orders | None
     evaluation: Evaluation | None
+
+    @property
+    def conclusion(self) -> str:
+        """In words: what happens to orders, and to clicks."""
+        if self.same_bits:
+            return "Nothing changes."
+        return f"{_orders_said(self.orders)}; {_clicks_said(self.evaluation)}."
 
 
 class HeldOut:
@@ -95,7 +107,8 @@ def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: He
     seen = [decode(shown.kind, shown.body) for event, shown in pages if _was_seen(event, shown) and shown is not None]
     return Difference(
         same_bits=own.ranks_as(other),
-        distance=float(np.linalg.norm(u - v)),
+        distance=(distance := float(np.linalg.norm(u - v))),
+        relative=distance / length if (length := float(np.linalg.norm(u))) else None,
         cosine=cosine(u, v),
         orders=compare_orders(seen, settings.precision, own.view(), other.view()) if seen else None,
         evaluation=_evaluate(settings, pages, *then) if then and pages else None,
@@ -117,6 +130,26 @@ def compare_orders(pages: list[Impression], precision: str, one: View, other: Vi
         ranks = np.argsort(a), np.argsort(b)
         kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic if len(raw) > 1 else 1.0)
     return Orders(len(pages), *(float(np.mean(found)) for found in (first, whole, shared, kendall)))
+
+
+def _orders_said(orders: Orders | None) -> str:
+    if orders is None:
+        return "No page is left to compare orders on"
+    alike = min(orders.same_first, orders.shared, orders.kendall)
+    return next((said for least, said in CHANGES if alike >= least), MUCH)
+
+
+def _clicks_said(evaluation: Evaluation | None) -> str:
+    wanted = f"{ANEW} − {NOW}", "examination model"
+    for value in evaluation.differences if evaluation else ():
+        if (value.policy, value.estimator) == wanted and value.estimate.value is not None:
+            found = value.estimate
+            assert found.low is not None
+            assert found.high is not None
+            if found.low <= 0 <= found.high:
+                return "clicks per page cannot be told apart"
+            return f"it would get {'more' if found.value > 0 else 'fewer'} clicks per page"
+    return "what it does to clicks per page cannot be estimated"
 
 
 def _was_seen(event: Event, shown: Event | None) -> bool:

@@ -23,7 +23,16 @@ from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
-from rankloop.logs.access import COMPACTED, clean_since, existing, find_model, note_clean, place_of, upkeep_lease
+from rankloop.logs.access import (
+    COMPACTED,
+    clean_since,
+    existing,
+    find_model,
+    note_clean,
+    place_of,
+    remembering_events,
+    upkeep_lease,
+)
 from rankloop.logs.comparing import Difference, HeldOut, compare
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.folding import live_at
@@ -46,6 +55,7 @@ class Refolded(msgspec.Struct, frozen=True):
         lost_states: such roll backs to states that cannot be read: they are passed over.
         forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
         remembering: snapshots that are still there, and may have learned from what was erased since.
+        remembering_events: roll backs and refolds in the log whose states may have, too.
     """
 
     model: str
@@ -58,6 +68,7 @@ class Refolded(msgspec.Struct, frozen=True):
     lost_states: int
     forgotten: int
     remembering: int
+    remembering_events: int
 
 
 @contextmanager
@@ -120,6 +131,7 @@ class Refolding:
             lost_states=again.lost_states,
             forgotten=forgotten,
             remembering=len(_remembering(store, model)),
+            remembering_events=remembering_events(store, model.id),
         )
 
     def _follow(self, progress: Progress) -> None:

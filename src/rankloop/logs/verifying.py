@@ -19,7 +19,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Open, Snapshot
-from rankloop.logs.access import COMPACTED, clean_since, existing
+from rankloop.logs.access import COMPACTED, clean_since, existing, remembering_events
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
 
@@ -37,6 +37,8 @@ class ModelVerified(msgspec.Struct, frozen=True):
         different: how many of those came out differently.
         begins: from where they were computed: `the beginning`, `version 12`, or `nowhere`.
         remembers: whether its weights may have learned from what was erased since.
+        after_erasure: how many could not be computed again, because pages before them were erased.
+        remembering_events: roll backs and refolds in the log whose states may have learned from what was erased.
     """
 
     name: str
@@ -46,6 +48,8 @@ class ModelVerified(msgspec.Struct, frozen=True):
     different: int
     begins: str
     remembers: bool
+    after_erasure: int
+    remembering_events: int
 
 
 class Verified(msgspec.Struct, frozen=True):
@@ -124,7 +128,9 @@ class _Check:
         self._place = 0
         self._fold: Fold | None = None
         self._begins = "nowhere"
-        self._folded = self._checked = self._different = 0
+        self._folded = self._checked = self._different = self._after_erasure = 0
+        self._erased = False
+        """Whether the fold ended with a page that was erased."""
         self._problems: list[str] = []
         self._unreadable: list[str] = []
         """Returns to states that cannot be read; a later refold makes up for them."""
@@ -138,7 +144,7 @@ class _Check:
             self._unreadable.clear()
         if not sound or event.kind == Kind.ERASED:
             # From here on the state is not known, until a snapshot has it.
-            self._fold = None
+            self._fold, self._erased = None, event.kind == Kind.ERASED
         elif event.kind == Kind.CREATED:
             self._fold = Fold(self._settings)
             self._fold.offset = event.offset
@@ -172,6 +178,7 @@ class _Check:
             if snapshot is None:
                 continue
             if self._fold is None:
+                self._after_erasure += self._erased
                 self._fold = self._restored(snapshot)
                 self._begins = f"version {snapshot.version}" if self._fold else self._begins
             elif self._fold.is_kept_as(snapshot.state) and self._fold.version == snapshot.version:
@@ -183,7 +190,7 @@ class _Check:
 
     def skip_to(self, offset: int) -> None:
         """Events before this one are missing: only a state at their very end can be gone on from."""
-        self._fold = None
+        self._fold, self._erased = None, False
         while self.due() < offset - 1:
             self._place += 1
         self.compare(up_to=offset - 1)
@@ -212,5 +219,6 @@ class _Check:
     def result(self) -> ModelVerified:
         return ModelVerified(
             self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins,
-            clean_since(self._store, self._model.id) is None,
+            clean_since(self._store, self._model.id) is None, self._after_erasure,
+            remembering_events(self._store, self._model.id),
         )  # fmt: skip

@@ -20,7 +20,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
-from rankloop.logs.access import find_model
+from rankloop.logs.access import find_model, models_there
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.concluding import LIVE_THEN, REPLAYED, Conclusion, conclude
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
@@ -200,8 +200,7 @@ def _chosen(store: Reader, name: str | None) -> StoredModel:
     if name is None and len(models) == 1:
         return models[0]
     if name is None:
-        there = ", ".join(model.name for model in models) or "none at all"
-        raise SettingsError(f"replay: say which model with --model; there is {there}")
+        raise SettingsError(f"replay: say which model with --model; {models_there(models)}")
     return find_model(store, name)
 
 
