@@ -143,12 +143,12 @@ def _clicks_said(evaluation: Evaluation | None) -> str:
     wanted = f"{ANEW} − {NOW}", "examination model"
     for value in evaluation.differences if evaluation else ():
         if (value.policy, value.estimator) == wanted and value.estimate.value is not None:
-            found = value.estimate
-            assert found.low is not None
-            assert found.high is not None
-            if found.low <= 0 <= found.high:
+            low, high = value.estimate.low, value.estimate.high
+            assert low is not None
+            assert high is not None
+            if low <= 0 <= high:
                 return "clicks per page cannot be told apart"
-            return f"it would get {'more' if found.value > 0 else 'fewer'} clicks per page"
+            return f"it would get {'more' if low > 0 else 'fewer'} clicks per page"
     return "what it does to clicks per page cannot be estimated"
 
 
