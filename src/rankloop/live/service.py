@@ -17,7 +17,7 @@ from rankloop.answers import Clicked, Closed, Ranked
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode, now
 from rankloop.live.fold import Fold
-from rankloop.live.learning import Learner
+from rankloop.live.learning import UNREADABLE, Learner
 from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
@@ -234,7 +234,10 @@ class Service:
         event = self.store.event(row.shown) if row else None
         if event is None:
             return None
-        impression: Impression = decode(event.kind, event.body)
+        try:
+            impression: Impression = decode(event.kind, event.body)
+        except UNREADABLE:
+            return []  # nobody knows any more what was on it
         return impression.shown()
 
     def _remember(self, key: tuple[int, int], shown: list[str]) -> None:

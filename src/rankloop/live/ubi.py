@@ -4,11 +4,13 @@ UBI's `query_id` is the impression id that rank gave, so that whatever was colle
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Impression, Kind, decode
+from rankloop.live.learning import UNREADABLE
 from rankloop.live.stores import Reader, each_event
 from rankloop.ubi import Click, ShownPage, UbiEvent, UbiQuery, events_of_page, query_of_page
 
@@ -25,7 +27,7 @@ Pages = Iterator[tuple[int, list[T] | None]]
 
 def shown_page(sign: Sign, model: str, event: Event) -> ShownPage:
     """A page of the log; its client is the keyed hash that is all we have."""
-    impression: Impression = decode(event.kind, event.body)
+    impression: Impression = _read(event)
     return ShownPage(
         query_id=sign(event.model, event.number, event.at),
         query=impression.query,
@@ -40,7 +42,7 @@ def events_of_closing(
     store: Reader, sign: Sign, model: str, event: Event, times: dict[tuple[int, int], int]
 ) -> list[UbiEvent]:
     """A closed page's impressions and clicks; nothing if nobody saw it, or it was erased or compacted away."""
-    closing: Closing = decode(event.kind, event.body)
+    closing: Closing = _read(event)
     shown = store.event(closing.shown)
     if closing.why == "void" or shown is None or shown.kind != Kind.SHOWN:
         return []
@@ -59,13 +61,17 @@ def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tu
         return {}
     numbers = {event.number for event in closings}
     times: dict[tuple[int, int], int] = {}
-    first = min(decode(event.kind, event.body).shown for event in closings)
+    first = closings[0].offset
+    for event in closings:
+        with suppress(DataError):
+            first = min(first, _read(event).shown)
     for event in each_event(store, first, kinds=(Kind.CLICKED,), model=model, at_once=1_000):
         if event.offset > closings[-1].offset:
             break
         if event.number in numbers:
-            for rank in decode(event.kind, event.body).ranks:
-                times.setdefault((event.number, rank), event.at)
+            with suppress(DataError):
+                for rank in _read(event).ranks:
+                    times.setdefault((event.number, rank), event.at)
     return times
 
 
@@ -90,6 +96,13 @@ def all_events(
                 yield after, events_of_closing(store, sign, name, event, times)
             except DataError:
                 yield after, None
+
+
+def _read(event: Event) -> Any:
+    try:
+        return decode(event.kind, event.body)
+    except UNREADABLE:
+        raise DataError(f"event {event.offset} of the log cannot be read; rankloop log verify tells more") from None
 
 
 def _time(at: int) -> datetime:

@@ -1,8 +1,14 @@
 """What each address does: the life of a model, from its dry run to its end."""
 
+import sqlite3
+
 import pytest
 
+from rankloop.live.events import Kind
+from rankloop.web.dashboard.recent import newest_pages
+
 from .conftest import ROWS
+from .running import Running
 
 pytestmark = pytest.mark.xdist_group("live-http-bad")
 
@@ -45,3 +51,23 @@ def test_decisions_are_answered_with_the_model_as_it_is_then(app):
 def test_it_is_up_ready_and_counts(app):
     assert app.get("/readyz").json() == {"status": "ok", "trouble": []}
     assert app.get("/metrics").headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+def test_pages_that_cannot_be_read_any_more_are_no_error_of_ours(tmp_path):
+    rows = {name: [float(place), 1.0] for place, name in enumerate("abcde")}
+    with Running(tmp_path / "log.db") as app:
+        app.model("shop", page_size=3)
+        app.learn("shop", rows)
+        still_open = app.rank("shop", rows)
+    with sqlite3.connect(tmp_path / "log.db") as connection:
+        kinds = ", ".join(str(int(kind)) for kind in (Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))
+        assert connection.execute(f"UPDATE events SET body = x'c1' WHERE kind IN ({kinds})").rowcount == 4
+    connection.close()
+    with Running(tmp_path / "log.db") as app:
+        report = {"impression": still_open["impression"], "clicks": ["a"]}
+        assert app.post("/v1/clicks", json=report).json()["unknown"] == ["a"]
+        for what in ("queries", "events"):
+            answer = app.get(f"/ubi/{what}?model=shop")
+            assert (answer.status_code, answer.json()[what]) == (200, [])
+        [model] = app.service.registry.all()
+        assert newest_pages(app.service.store, model.id, model.settings, 10) == []

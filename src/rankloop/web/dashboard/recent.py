@@ -1,7 +1,9 @@
 """The newest pages of a model, as people saw them: documents, clicks, and how likely everything was."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,15 +48,20 @@ class Shown(NamedTuple):
 
 
 def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) -> list[Shown]:
-    """The newest pages, open ones too, the newest first; those that were erased or compacted away are left out."""
+    """The newest pages, open ones too, the newest first; those that were erased, compacted away or cannot be
+    read are left out."""
     waiting = [(row.shown, "open", np.frombuffer(row.clicks, "<f4")) for row in store.newest_open(model, limit)]
-    closings: list[Closing] = [decode(event.kind, event.body) for event in store.newest_closings(model, limit)]
-    closed = [(closing.shown, closing.why, np.array(closing.clicks)) for closing in closings]
+    closed = []
+    for event in store.newest_closings(model, limit):
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            closing: Closing = decode(event.kind, event.body)
+            closed.append((closing.shown, closing.why, np.array(closing.clicks)))
     pages = []
     for offset, state, clicks in sorted(waiting + closed, key=lambda page: -page[0])[:limit]:
-        event = store.event(offset)
-        if event is not None and event.kind == Kind.SHOWN:
-            pages.append(as_shown(event, settings, state, clicks))
+        shown = store.event(offset)
+        if shown is not None and shown.kind == Kind.SHOWN:
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                pages.append(as_shown(shown, settings, state, clicks))
     return pages
 
 
