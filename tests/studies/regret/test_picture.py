@@ -1,5 +1,7 @@
 """The picture has a panel for each learner and a line for each cell; what runs out of it is an arrow."""
 
+import msgspec
+
 from rankloop.pictures import Size
 from rankloop.studies.regret.picture import caption, draw
 
@@ -26,3 +28,7 @@ def test_a_ratio_beyond_the_edge_is_an_arrow_with_its_number():
 def test_it_fits_a_column_and_says_how_settings_were_chosen():
     assert draw(findings(), Size(7.0)).get_figwidth() == 7.0
     assert "chosen on the other collections" in caption(findings())
+    found = findings()
+    alone = tuple(msgspec.structs.replace(one, by_others=False) for one in found.choices)
+    assert "first setting" in caption(msgspec.structs.replace(found, choices=alone))
+    assert "settings" not in caption(msgspec.structs.replace(found, choices=())).lower()

@@ -1,7 +1,10 @@
 """Tables and sentences say what was found: bars, worst cells, S beside every table, who chose which setting."""
 
+import msgspec
+
 from rankloop.studies.regret.findings import Row
-from rankloop.studies.regret.tables import sentences, tables_for, worst
+from rankloop.studies.regret.picture import caption
+from rankloop.studies.regret.tables import sentences, tables_for, with_intervals, worst
 
 from .test_findings import findings
 
@@ -38,6 +41,25 @@ def test_ends_have_a_verdict_and_only_learners_that_have_one():
     made = by_name(findings())
     assert texts(made["regret-ends-200"])[0] == ["a", "noisy", "0.4000", "+0.010 (−0.001 to +0.021) holds"]
     assert texts(made["regret-ends-2000"])[0][3] == "−0.020 unresolved"
+
+
+def test_an_end_after_few_impressions_is_called_early_and_has_no_colour():
+    made = by_name(findings())
+    early, late = made["regret-ends-200"], made["regret-ends-2000"]
+    assert any("nothing has ended" in note for note in early.notes)
+    assert not any("nothing has ended" in note for note in late.notes)
+    assert early.rows[0][3].tone == ""
+    assert late.rows[0][3].tone == "undecided"
+
+
+def test_intervals_are_promised_where_there_are_some():
+    found = findings()
+    bare = [msgspec.structs.replace(row, low=None, high=None) for row in found.rows]
+    none = msgspec.structs.replace(found, rows=tuple(bare))
+    assert with_intervals(found) == "with Fieller’s 95 % interval where it is bounded"
+    assert with_intervals(none) == "without intervals, because Fieller’s are unbounded over so few seeds"
+    assert with_intervals(none) in caption(none)
+    assert any(with_intervals(none) in note for note in by_name(none)["regret-ratios"].notes)
 
 
 def test_settings_say_where_they_were_used():

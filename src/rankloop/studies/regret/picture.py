@@ -8,7 +8,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from rankloop.display import counted
 from rankloop.pictures import CYCLE, Size
 from rankloop.studies.regret.findings import Findings, Row
-from rankloop.studies.regret.tables import BAR, GOAL, others, text_of
+from rankloop.studies.regret.tables import BAR, GOAL, others, text_of, with_intervals
 
 _RIGHT = 1.5  # beyond this a ratio is an arrow at the edge, with its number
 _LOW, _MIDDLE, _HIGH, _WORSE = CYCLE[2], CYCLE[5], CYCLE[4], CYCLE[0]
@@ -19,10 +19,19 @@ def caption(found: Findings) -> str:
     """What the picture shows."""
     return (
         f"Each line is a cell (people and collection), each point a learner’s regret over {found.against}’s on the "
-        f"same {counted(found.seeds, 'seed')}, with its 95 % interval (Fieller): left of 1 it wastes fewer pages. "
+        f"same {counted(found.seeds, 'seed')}, {with_intervals(found)}: left of 1 it wastes fewer pages. "
         f"Green: half of {found.against}’s regret or less; blue: at most {BAR:g}; yellow: below 1; red: more. "
-        f"The diamond is the mean over cells. Settings of tuned learners were chosen on the other collections."
+        f"The diamond is the mean over cells.{_chosen(found)}"
     )
+
+
+def _chosen(found: Findings) -> str:
+    """How the settings of tuned learners came about."""
+    if not found.choices:
+        return ""
+    if any(one.by_others for one in found.choices):
+        return " Settings of tuned learners were chosen on the other collections."
+    return " Tuned learners have their first setting: there was no other collection to choose one on."
 
 
 def draw(found: Findings, size: Size | None = None) -> Drawing:

@@ -9,6 +9,8 @@ from rankloop.studies.tables import Column, Entry, Table, plain
 BAR, GOAL, MEAN_BAR = 0.7, 0.5, 0.5
 """What a learner that is told nothing should reach in every cell, better still in every cell, and on average."""
 WORST = 3
+AN_END = 1_000
+"""After fewer impressions learners have only begun, whatever a test says."""
 
 
 def tables_for(found: Findings) -> list[Table]:
@@ -100,8 +102,19 @@ def _s(found: Findings) -> str:
 def _note(found: Findings) -> str:
     return (
         f"Regret: S − Σ 0.9995^i nDCG of the pages shown, over {found.impressions:,} impressions; ratio: mean regret "
-        f"over {found.against}’s mean regret on the same {counted(found.seeds, 'seed')}, with Fieller’s 95 % interval."
+        f"over {found.against}’s mean regret on the same {counted(found.seeds, 'seed')}, {with_intervals(found)}."
     )
+
+
+def with_intervals(found: Findings) -> str:
+    """Whether ratios have intervals: over few seeds, Fieller's is unbounded."""
+    rows = [row for row in found.rows if row.learner != found.against and row.ratio is not None]
+    bounded = [row.low is not None and row.high is not None for row in rows]
+    if all(bounded):
+        return "with Fieller’s 95 % interval"
+    if any(bounded):
+        return "with Fieller’s 95 % interval where it is bounded"
+    return "without intervals, because Fieller’s are unbounded over so few seeds"
 
 
 def averages_table(found: Findings) -> Table:
@@ -173,11 +186,14 @@ def ends_table(found: Findings, impressions: int) -> Table:
         if not any(here):
             continue
         reference = next(end.reference for end in here if end)
-        entries = [Entry(_end_text(end), tone=_TONES.get(end.verdict, "") if end else "") for end in here]
+        tones = _TONES if impressions >= AN_END else {}
+        entries = [Entry(_end_text(end), tone=tones.get(end.verdict, "") if end else "") for end in here]
         rows.append((Entry(plain(collection)), Entry(plain(user)), Entry(f"{reference:.4f}"), *entries))
     columns = [Column(name, "name") for name in ("collection", "people")]
     columns += [Column(f"{found.against}, offline"), *map(Column, learners)]
+    early = (f"After so few impressions nothing has ended: verdicts count from {AN_END:,} on.",)
     notes = (
+        *(early if impressions < AN_END else ()),
         f"Offline nDCG after {impressions:,} impressions less {found.against}’s, with its 90 % interval over seeds and "
         f"queries. Holds: lower by no more than {found.margin:g} (one-sided paired test at 5 %); fails: lower by more; "
         f"unresolved: too few queries or seeds to say.",
