@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rankloop.cli.results import show_results
+from rankloop.cli.results import _show_regret, show_results
 from rankloop.engines.threads import LocalThreads
 from rankloop.studies.records import Results
 from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import Study, cells
 
+from ..studies.regret.test_findings import findings
 from ..studies.small_studies import SMALL
 from .kept import results_folder
 
@@ -131,3 +132,11 @@ def test_show_may_be_named_or_left_out(rankloop, folder):
 def test_where_nothing_is_finished_nothing_is_explained(capsys):
     show_results(Results(Study(name="mine"), []), json=False)
     assert capsys.readouterr().out == "No run is finished.\n"
+
+
+def test_what_is_bold_in_a_table_of_regret_is_starred_too(capsys):
+    _show_regret(findings(), json=False)
+    printed = capsys.readouterr().out
+    assert ".40 (.35 to .45) ★" in printed
+    assert "★: its interval ends below every other ratio." in printed
+    assert "Bold" not in printed

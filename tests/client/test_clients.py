@@ -4,13 +4,14 @@ import asyncio
 import inspect
 import socket
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
 import rankloop as rl
-from rankloop.client import AsyncClient, Client, RefusedError, ServiceError
+from rankloop.client import AsyncClient, Client, Page, RefusedError, ServiceError
 from rankloop.errors import RankloopError, SettingsError
 
 from ..live.serving import Serving
@@ -74,6 +75,13 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments():
         }
 
     assert methods(Client) == methods(AsyncClient)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_methods_say_what_callers_get(kind):
+    assert inspect.signature(kind.rank).return_annotation is Page
+    assert inspect.signature(kind.models).return_annotation == list[dict[str, Any]]
+    assert kind.flush.__annotations__["return"] is bool
 
 
 @pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here", "http://", "http://no such..höst", "http://a:port"])

@@ -155,12 +155,13 @@ def _show_regret(found: "Findings", json: bool) -> None:
             shown.columns[index].justify = "right" if column.kind == "number" else "left"
         for row, same in made.lines():
             shown.add_row(
-                *([""] * same), *(f"[bold]{escape(e.plain)}[/bold]" if e.best else escape(e.plain) for e in row[same:])
+                *([""] * same),
+                *(f"[bold]{escape(e.plain)} {BEST}[/bold]" if e.best else escape(e.plain) for e in row[same:]),
             )
         out.print()
         print_table(shown)
         for note in made.all_notes:
-            out.print(note, markup=False)
+            out.print(note.replace("Bold:", f"{BEST}:"), markup=False)
     out.print()
     for sentence in sentences(found):
         out.print(sentence, markup=False)

@@ -14,8 +14,8 @@ service's own sentence.
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
-from inspect import unwrap
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from inspect import signature, unwrap
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_args
 from urllib.parse import quote
 
 import httpx
@@ -88,10 +88,24 @@ class _Settings:
         return {"method": ask.method, "url": ask.path, "content": ask.body, "timeout": seconds}
 
 
+def _answering(talk: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """As `wraps`, but what is returned is what the conversation ends with, which is all that callers get to see."""
+    declared = signature(talk)
+    returned = get_args(declared.return_annotation)[-1]
+
+    def taking_its_place(method: Any) -> Any:
+        method = wraps(talk)(method)
+        method.__signature__ = declared.replace(return_annotation=returned)
+        method.__annotations__ = talk.__annotations__ | {"return": returned}
+        return method
+
+    return taking_its_place
+
+
 def _waits(talk: Callable[Concatenate[Any, P], Talk[T]]) -> Callable[Concatenate[Any, P], T]:
     """A method of `Client`: the conversation, played to its end."""
 
-    @wraps(talk)
+    @_answering(talk)
     def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         result: T = self._play(talk(self, *args, **kwargs))
         return result
@@ -103,7 +117,7 @@ def _awaits(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[An
     """The method of `AsyncClient` that plays the conversation of one of `Client`."""
     talk = unwrap(method)
 
-    @wraps(talk)
+    @_answering(talk)
     async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         result: T = await self._play(talk(self, *args, **kwargs))
         return result

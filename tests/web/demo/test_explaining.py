@@ -55,6 +55,9 @@ def test_a_lesson_tells_every_document_of_the_first_page_where_it_was(shown):
     assert [move.after for move in lesson.moves] == [*range(1, 11), len(shown.candidates)]
     assert all(old[move.before - 1] == move.id for move in lesson.moves)
     assert lesson.rank == 1
+    rose = shown.candidates.features.astype(float) @ (after - before)
+    wanted = dict(zip(shown.candidates.ids, rose - sum(rose) / len(rose), strict=True))
+    assert [move.gain for move in lesson.moves] == pytest.approx([wanted[move.id] for move in lesson.moves], abs=1e-5)
     sizes = [abs(change.after - change.before) for change in lesson.changes]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == pytest.approx(np.abs(after - before).max())

@@ -53,6 +53,7 @@ def click(client, page, document):
 def test_a_click_opens_the_documentation_and_teaches_the_model(browser, demonstration):
     before = demonstration.weights()
     page = search(browser, "read csv file")
+    assert "no visitors yet" in page.text
     found = results(page)
     assert len(found) == 10
     opened = click(browser, page, found[9])

@@ -86,7 +86,8 @@ class Change(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Where a document stood in the model's own order before, where it stands now, and how much its score rose."""
+    """Where a document stood in the model's own order before, where it stands now, and how much its score rose
+    beside those of all candidates: what moves every score alike changes no order."""
 
     id: str
     before: int
@@ -137,6 +138,7 @@ def _moves(candidates: Candidates, clicked: str, before: NDArray[np.float64], af
     """The first page of the model's own order, and the clicked document wherever it stands."""
     old = {row: place for place, row in enumerate(order_of(candidates, before), 1)}
     gains = candidates.features @ (after - before)
+    gains -= gains.mean()
     return [
         Move(candidates.ids[row], old[row], place, float(gains[row]))
         for place, row in enumerate(order_of(candidates, after), 1)

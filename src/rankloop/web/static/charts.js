@@ -32,10 +32,11 @@
       }
     });
     const range = data.y_range;
-    const lone = data.time ? 1800 : 1; // room around a single value
+    const lone = data.time ? 1800 : 1; // room around a single value; nothing is counted below 0
+    const around = (x) => [x < 0 ? x - lone : Math.max(0, x - lone), x + lone];
     return {
       width: width, height: height, series: series, bands: bands,
-      scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? [u.data[0][0] - lone, u.data[0][0] + lone] : [low, high]) }, y: range ? { range: range } : {} },
+      scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
       axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: data.time ? 46 : 36 }), Object.assign({}, axis, { label: data.y_label + (data.unit ? " (" + data.unit + ")" : ""), labelFont: axis.font, labelSize: 18, size: 56 })],
       legend: { live: false }, cursor: { drag: { x: false, y: false } },
     };
