@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from rankloop.intervals import MIXED, anytime_half_width, half_width, sample_variance, wilson
+from rankloop.intervals import (
+    MIXED,
+    anytime_confidence,
+    anytime_half_width,
+    half_width,
+    ratio_interval,
+    sample_variance,
+    wilson,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +41,24 @@ def test_an_interval_for_all_times_ends_where_the_mixture_of_likelihood_ratios_i
     prior = np.exp(-(mu**2) * MIXED / 2) * math.sqrt(MIXED / (2 * math.pi))
     mixture = (np.exp(mu * total - n * mu**2 / 2) * prior).sum() * (mu[1] - mu[0])
     assert mixture == pytest.approx(1 / 0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_confidence_of_a_distance_is_that_of_the_interval_which_ends_there(confidence):
+    for n in (30, 4_000):
+        errors = anytime_half_width(1.0, n, confidence)
+        assert anytime_confidence(errors, n) == pytest.approx(confidence)
+    assert anytime_confidence(0.1, 50) == 0.0
+
+
+@pytest.mark.parametrize("above", [0.0, 0.1, 1.0, 1.5])
+@pytest.mark.parametrize("below", [0.0, 0.15, 1.0])
+def test_an_interval_of_ratios_holds_those_that_the_difference_does_not_rule_out(above, below):
+    """Against the definition, ratio by ratio."""
+    low, high = ratio_interval(above, below, 0.02, 0.01, 1.9)
+    for ratio in np.linspace(0.001, 40, 4_001):
+        ruled_out = abs(above - ratio * below) > 1.9 * math.sqrt(0.02 + ratio**2 * 0.01)
+        assert ruled_out == (not low <= ratio <= high), ratio
 
 
 def test_a_variance_is_that_of_the_numbers_summed():

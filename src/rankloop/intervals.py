@@ -46,6 +46,35 @@ def anytime_half_width(standard_error: float, observations: float, confidence: f
     return standard_error * math.sqrt((1 + 1 / grown) * math.log((1 + grown) / (1 - confidence) ** 2))
 
 
+def anytime_confidence(errors: float, observations: float) -> float:
+    """How sure one can be, at all times at once, that an estimate so many standard errors from 0 is not 0: the
+    confidence whose `anytime_half_width` ends there, 0 if there is none.
+
+    >>> round(anytime_confidence(anytime_half_width(1.0, 1_000, 0.99), 1_000), 6), anytime_confidence(1.0, 1_000)
+    (0.99, 0.0)
+    """
+    grown = observations / MIXED
+    return max(0.0, 1.0 - math.sqrt(1 + grown) * math.exp(-errors * errors / (2 + 2 / grown)))
+
+
+def ratio_interval(
+    above: float, below: float, above_variance: float, below_variance: float, errors: float
+) -> tuple[float, float]:
+    """The ratios of two means that are not below 0 which so many standard errors do not rule out (Fieller).
+
+    r is ruled out if |above − r·below| exceeds `errors` standard errors: 1 is, exactly if the difference is told from
+    0. The upper end is infinite where the mean below is not told from 0.
+
+    >>> [round(end, 2) for end in ratio_interval(0.6, 0.5, 0.0001, 0.0004, 2.0)]
+    [1.1, 1.31]
+    """
+    level = errors * errors
+    bottom, top = below * below - level * below_variance, above * above - level * above_variance
+    root = math.sqrt(max(0.0, level * (above_variance * bottom + below_variance * above * above)))
+    middle = above * below + root
+    return (max(0.0, top / middle) if middle > 0 else 0.0), (middle / bottom if bottom > 0 else math.inf)
+
+
 def sample_variance(n: float, total: float, squares: float) -> float:
     """Of single observations (unbiased), from their sum and the sum of their squares; 0 with fewer than two.
 

@@ -98,6 +98,11 @@ def looks_of(settings: ModelSettings, state: bytes) -> Looks | None:
     return _looks(settings, _decoded(state))
 
 
+def guard_of(state: bytes) -> Guard:
+    """The comparison with the control group as a kept state has it."""
+    return _guard(_decoded(state))
+
+
 def summary_of(state: bytes) -> Summary:
     """Read a kept state (`Snapshot.state`), for those who only want to look at it.
 

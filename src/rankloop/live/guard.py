@@ -4,6 +4,8 @@ Clicks per page of the learned order are held against those of the control. The 
 sequence of their difference lies below zero. It holds at all times at once, so an order that is as good as the
 incoming one is ever called worse with probability 2.5 % at most, however often one looks.
 
+The dashboard's verdict is this comparison too, in both directions.
+
 Pages of one person are no independent observations: somebody who clicks a lot, and comes often, is in one group with
 all of it. So variances are those between people. There may be millions of them; they are kept in 128 parts, each
 person in one, which are as independent of each other as people are.
@@ -20,7 +22,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.intervals import anytime_half_width, sample_variance
+from rankloop.intervals import anytime_confidence, anytime_half_width, ratio_interval, sample_variance
 from rankloop.live.events import Group
 
 LEAST = 50
@@ -29,6 +31,8 @@ TRIAL = 200
 """Pages of the learned order in a trial."""
 PARTS = 128
 """Of all people."""
+LEAST_EMPTY = 0.1
+"""Share of the parts that must be empty for their people to be counted by it."""
 FEWEST = 20
 """Parts in which each order must have been seen: the variance of fewer is anybody's guess."""
 
@@ -72,6 +76,12 @@ class People:
     def parts(self) -> int:
         """In which there is anybody."""
         return int(np.count_nonzero(self.sums[0]))
+
+    @property
+    def count(self) -> int | None:
+        """About how many they are: as many as would leave so many parts empty. None: hundreds, or more."""
+        empty = 1 - self.parts / PARTS
+        return round(-PARTS * math.log(empty)) if empty >= LEAST_EMPTY else None
 
     def variance(self) -> float:
         """Of the clicks per page, a ratio of sums, if parts are independent of each other and pages in them are not."""
@@ -140,11 +150,62 @@ class Guard:
         self.learned_people, self.incoming_people = People(), People()
 
 
-def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:
-    """Whether the learned order gets fewer clicks, beyond chance; pages are of so many people, or each of another's.
+class Comparison(NamedTuple):
+    """Clicks per page of both orders, the variances of these, and how many pages that were each of another's would say
+    as much."""
+
+    learned: float
+    incoming: float
+    learned_variance: float
+    incoming_variance: float
+    pages: float
+
+    @property
+    def _error(self) -> float:
+        return math.sqrt(self.learned_variance + self.incoming_variance)
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the learned order gets fewer clicks: the 95 % confidence sequence lies below zero."""
+        return self.learned - self.incoming < -anytime_half_width(self._error, self.pages)
+
+    @property
+    def sure(self) -> float:
+        """The confidence at which the sequence just does not hold zero: that there is a difference, at all times."""
+        difference, error = abs(self.learned - self.incoming), self._error
+        return anytime_confidence(difference / error, self.pages) if error > 0 else float(difference > 0)
+
+    def ratio(self) -> tuple[float, float, float]:
+        """learned / incoming, with its 95 % confidence sequence. 1 is outside exactly if one is 95 % sure."""
+        errors = anytime_half_width(1.0, self.pages)
+        low, high = ratio_interval(
+            self.learned, self.incoming, self.learned_variance, self.incoming_variance, errors
+        )  # fmt: skip
+        return (self.learned / self.incoming if self.incoming else math.inf), low, high
+
+
+def compared(learned: Sums, incoming: Sums, *people: People) -> Comparison:
+    """The two orders; pages are of so many people, or each of another's.
 
     Few control pages may all have the same clicks by chance: their variance is taken as no smaller than the others'.
-    For the same reason that between people is taken as no smaller than that of pages which are each of another's.
+    For the same reason that between people is taken as no smaller than that of pages which are each of another's; and,
+    as a hash decides who is in control, people make it larger there by no smaller a factor than elsewhere. Otherwise
+    a control group without eager people would have few clicks and look sure of it.
+    """
+    single = learned.variance / learned.pages, max(learned.variance, incoming.variance) / incoming.pages
+    variances = list(single)
+    if people:
+        variances = [max(one, known.variance()) for one, known in zip(single, people, strict=True)]
+        if single[0] > 0:
+            variances[1] = max(variances[1], variances[0] / single[0] * single[1])
+    pages = learned.pages * incoming.pages / (learned.pages + incoming.pages)
+    if sum(variances) > 0:
+        pages *= sum(single) / sum(variances)
+    return Comparison(learned.mean, incoming.mean, variances[0], variances[1], pages)
+
+
+def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:
+    """Whether the learned order gets fewer clicks, beyond chance; pages are of so many people, or each of another's.
 
     >>> is_worse(Sums(5_000, 2_000.0, 2_000.0), Sums(250, 150.0, 150.0))
     True
@@ -153,9 +214,4 @@ def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:
     """
     if learned.mean >= incoming.mean or any(known.parts < FEWEST for known in people):
         return False
-    single = learned.variance / learned.pages, max(learned.variance, incoming.variance) / incoming.pages
-    variances = [max(one, known.variance()) for one, known in zip(single, people, strict=True)] if people else single
-    pages = learned.pages * incoming.pages / (learned.pages + incoming.pages)
-    if sum(variances) > 0:
-        pages *= sum(single) / sum(variances)  # so many that were each of another's would say as much
-    return learned.mean - incoming.mean < -anytime_half_width(math.sqrt(sum(variances)), pages)
+    return compared(learned, incoming, *people).is_worse

@@ -7,8 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rankloop.learners import ROLTR, Posterior
 from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Answers, Recent
-from rankloop.web.dashboard.charts import Line, Plot
+from rankloop.web.dashboard.charts import Line, Plot, Source, rewards
+from rankloop.web.dashboard.intervals import Sums
+from rankloop.web.dashboard.reading import EMPTY
+
+from .running import shop
 
 
 def test_a_chart_as_csv_says_what_each_column_is_and_holds_the_same_numbers():
@@ -19,6 +24,13 @@ def test_a_chart_as_csv_says_what_each_column_is_and_holds_the_same_numbers():
         ["1970-01-01T00:00:00Z", "1.5", "1.0", "2.0"],
         ["1970-01-01T00:01:00Z", "", "", ""],
     ]
+
+
+def test_the_reward_over_time_is_drawn_of_models_that_learn_from_one():
+    reading = EMPTY._replace(times={7: {0: {0: Sums(2, 1.0, 1.0), 1: Sums(2, 1.0, 1.0)}}})
+    for learner, values in ((ROLTR(reward="naive+"), [[0.5]]), (Posterior(), [])):
+        plot = rewards(Source(shop(learner=learner), reading, {}, {}))
+        assert [line.values for line in plot.series] == values
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@sum", "\t=1", 'say "hi", you\n'])

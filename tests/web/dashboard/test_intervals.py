@@ -34,15 +34,6 @@ def test_a_mean_has_the_normal_interval_of_its_pages():
     )
 
 
-def test_a_difference_has_the_variance_of_both():
-    draw = np.random.default_rng(2)
-    one, other = draw.poisson(1.5, 300).astype(float), draw.poisson(1.0, 80).astype(float)
-    told = intervals.difference(intervals.mean(sums_of(one)), intervals.mean(sums_of(other)))
-    half = 1.96 * np.sqrt(one.var(ddof=1) / 300 + other.var(ddof=1) / 80)
-    assert told == pytest.approx((one.mean() - other.mean(), told.value - half, told.value + half), rel=1e-4)
-
-
 def test_too_little_is_not_made_into_an_interval():
     assert intervals.mean(Sums()) == Estimate(None)
     assert intervals.mean(Sums(1, 2.0, 4.0)) == Estimate(2.0)
-    assert intervals.difference(Estimate(1.0, 0.5, 1.5), Estimate(None)) == Estimate(None)

@@ -72,7 +72,7 @@ def test_the_numbers_are_those_of_the_log(client, service):
     assert "Better than the engine’s order: +" in text  # these visitors really do like what the model learns
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", [name for name in CHARTS if name != "reward"])
 def test_every_chart_comes_as_csv_with_the_numbers_it_draws(client, service, name):
     rank(service)
     text = client.get("/models/shop").text
@@ -90,6 +90,20 @@ def test_every_chart_comes_as_csv_with_the_numbers_it_draws(client, service, nam
         assert [[float(cell) if cell else None for cell in row[1:]] for row in rows] == [
             list(row) for row in zip(*columns, strict=True)
         ]
+
+
+def test_a_model_that_learns_from_no_reward_is_not_told_by_one(client):
+    text = client.get("/models/shop").text
+    assert "reward" not in text.lower()
+    assert client.get("/models/shop/charts/reward.json").json()["x"] == []
+
+
+def test_how_far_the_model_believes_people_look_stands_beside_the_newest_pages(client, service):
+    rank(service)
+    text = client.get("/models/shop").text
+    rows = re.findall(r'<td class="number">1</td>.*?</tr>', text)
+    assert rows
+    assert all('<td class="number">100 %</td>' in row for row in rows)
 
 
 def test_what_is_not_there_is_a_page_that_says_so(client):

@@ -6,7 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rankloop.learners import DBGD, PDGD, ROLTR, Posterior
 from rankloop.live.http.recent import Answers
+from rankloop.live.settings import IncomingOrder, Zeros
+from rankloop.live.start import Report, starting_point
 from rankloop.web.dashboard import panels
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
@@ -48,14 +51,14 @@ def test_learned_and_control_pages_are_compared_and_the_gain_is_relative_to_cont
     assert [(row.label, row.pages, row.clicks) for row in told["rows"]] == [
         ("Learned order", 200, 300.0), ("Control: incoming order", 100, 100.0),
     ]  # fmt: skip
-    assert (told["gain"].value, told["relative"]) == pytest.approx((0.5, 0.5))
+    assert (told["gain"], told["relative"]) == pytest.approx((0.5, 0.5))
     assert (told["closed"], told["clicks"]) == (300, 400.0)
     assert told["fates"] == [("learned from", 200), ("control group: never learned from", 100)]
 
 
 def test_without_a_control_group_there_is_nothing_to_compare():
     told = panels.summary(service(), model(), EMPTY._replace(groups={LEARNED: {0: Sums(3, 1.0, 1.0)}}))
-    assert (told["gain"], told["earned"], told["relative"]) == (None, None, None)
+    assert (told["gain"], told["relative"]) == (None, None)
     assert panels.summary(service(), model(), EMPTY)["rows"] == []
 
 
@@ -66,8 +69,36 @@ def test_guarded_pages_have_a_row_of_their_own_and_are_no_part_of_the_gain():
     }
     told = panels.summary(service(), model(), EMPTY._replace(groups=groups, ever=groups))
     assert [row.clicks for row in told["rows"]] == [50.0, 80.0, 90.0]
-    assert told["gain"].value == pytest.approx(-0.3)
-    assert told["headline"].text.startswith("Worse than the engine’s order: −")
+    assert told["gain"] == pytest.approx(-0.3)
+
+
+def test_a_reward_is_told_of_those_who_learn_from_one():
+    groups = {LEARNED: {0: Sums(200, 300.0, 600.0), 1: Sums(200, 300.0, 600.0)}}
+    for learner, told in ((ROLTR(), True), (Posterior(), False), (PDGD(), False)):
+        one = model()
+        one.settings = shop(learner=learner)
+        summary = panels.summary(service(), one, EMPTY._replace(groups=groups))
+        assert (summary["reward"] is not None, summary["rows"][0].reward is not None) == (told, told)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"learner": Posterior()}, "Posterior starts in the engine’s order and explores as far as it is unsure, less"),
+        ({"learner": DBGD()}, "No budget was stated for this model (DBGD shows what its comparison"),
+        ({"start": Zeros()}, "No budget was stated for this model (Posterior's own start)."),
+    ],
+)
+def test_the_exploration_that_was_stated_is_told_as_it_was(settings, text):
+    one = model(version=100)
+    one.settings = shop(**settings)
+    told = panels.exploration(one, EMPTY._replace(start=starting_point(one.settings)))["budget"]
+    assert told.startswith(text)
+    assert ("the engine’s first 34 results now" in told) == told.startswith("Posterior starts")
+    one.settings = shop(start=IncomingOrder("engine", caution=0))
+    assert "made of any result now" in panels.exploration(one, EMPTY)["budget"]
+    stated = EMPTY._replace(start=Report([1.0], 0.9, 0.5, "20 candidates"))
+    assert panels.exploration(one, stated)["budget"] == "Expected for 20 candidates."
 
 
 def test_a_frozen_model_always_keeps_the_first():

@@ -13,6 +13,8 @@ from rankloop.web.dashboard.recent import as_shown
 
 from .running import shop
 
+CURVE = 1 / np.arange(1, 5)
+
 
 def shown_page(pinned, mode="learning", seed=3):
     """A page as the service draws it, and as the dashboard tells it."""
@@ -23,7 +25,7 @@ def shown_page(pinned, mode="learning", seed=3):
     request = Request("q", b"me", list("abcdef"), X, 4, pinned)
     page = Ranking(settings).rank(fold.view(), request, 7).impression
     assert page.group == 0
-    return page, as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(page)), settings, "open", np.zeros(4))
+    return page, as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(page)), settings, "open", np.zeros(4), CURVE)
 
 
 @pytest.mark.parametrize("pinned", [{}, {2: 0}, {5: 3, 0: 1}])

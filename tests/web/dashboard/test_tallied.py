@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloop.learners import PDGD, ROLTR
+from rankloop.learners import ROLTR
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.rows import Tally
 from rankloop.rewards import rewards
@@ -18,7 +18,7 @@ def tallies_of(clicks, minute=0, group=0):
     return [Tally(1, 1, minute, group, rank, *sums_of(values)[:3], 0.0) for rank, values in ranks.items()]
 
 
-@pytest.mark.parametrize("learner", [ROLTR(), ROLTR(reward="naive+", clip=0.2), ROLTR(reward="ips-"), PDGD()])
+@pytest.mark.parametrize("learner", [ROLTR(), ROLTR(reward="naive+", clip=0.2), ROLTR(reward="ips-")])
 def test_the_estimated_reward_is_the_mean_reward_of_the_pages(learner):
     settings = ModelSettings(name="shop", features=2, learner=learner, page_size=5)
     clicks = (np.random.default_rng(3).random((200, 5)) < 0.3).astype(float)

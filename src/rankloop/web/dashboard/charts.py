@@ -111,6 +111,8 @@ def learning(source: Source) -> Plot:
 def rewards(source: Source) -> Plot:
     """Estimated reward over time."""
     worth = reward_of(source.settings)
+    if worth is None:
+        return Plot([], "time", "reward per page", [], time=True)
     return _over_time(source, "reward per page", lambda ranks: reward(ranks, worth))
 
 

@@ -10,24 +10,15 @@ from rankloop.display import count, duration, milliseconds, number, percent, sig
 from rankloop.web.dashboard.intervals import Estimate
 
 
-def estimate(value: Estimate, shown: Callable[[float | None], str] = number) -> str:
+def estimate(value: Estimate) -> str:
     """A value with its interval.
 
     >>> estimate(Estimate(0.5, 0.4, 0.6)), estimate(Estimate(None))
     ('0.500 (0.400 to 0.600)', '–')
     """
     if value.low is None or value.high is None:
-        return shown(value.value)
-    return f"{shown(value.value)} ({shown(value.low)} to {shown(value.high)})"
-
-
-def gain(value: Estimate) -> str:
-    """A difference with its interval.
-
-    >>> gain(Estimate(0.5, -0.1, 1.1))
-    '+0.500 (−0.100 to +1.100)'
-    """
-    return estimate(value, signed)
+        return number(value.value)
+    return f"{number(value.value)} ({number(value.low)} to {number(value.high)})"
 
 
 def when(milliseconds: int) -> Markup:
@@ -38,5 +29,5 @@ def when(milliseconds: int) -> Markup:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    shown.__name__: shown for shown in (count, number, signed, estimate, gain, percent, milliseconds, duration, when)
+    shown.__name__: shown for shown in (count, number, signed, estimate, percent, milliseconds, duration, when)
 }

@@ -60,18 +60,3 @@ def share(sums: Sums) -> Estimate:
     Estimate(value=0.0, low=0.0, high=0.2775...)
     """
     return Estimate(sums.mean, *wilson(sums.mean, sums.shown)) if sums.shown else Estimate(None)
-
-
-def difference(one: Estimate, other: Estimate) -> Estimate:
-    """one − other, for independent estimates with normal intervals (Welch: each has its own variance).
-
-    >>> difference(Estimate(0.5, 0.25, 0.75), Estimate(0.25, 0.25, 0.25))
-    Estimate(value=0.25, low=0.0, high=0.5)
-    """
-    if one.value is None or other.value is None:
-        return Estimate(None)
-    value = one.value - other.value
-    if one.low is None or other.low is None:
-        return Estimate(value)
-    half = math.hypot(one.value - one.low, other.value - other.low)
-    return Estimate(value, value - half, value + half)

@@ -93,7 +93,8 @@ class _Dashboard:
             "model": model, "mode": model.view().mode, "guarded": model.view().guarded,
             "pages": sum(pages(ranks).shown for ranks in groups.values()),
             "clicks": sum(pages(ranks).total for ranks in groups.values()),
-            "learned": means[0], "control": means[1], "gain": intervals.difference(*means),
+            "learned": means[0], "control": means[1],
+            "gain": learned.mean - control.mean if learned.shown and control.shown else None,
         }  # fmt: skip
 
     def _walk_through(self, request: Request, model: LiveModel | None = None) -> dict[str, Any]:
@@ -145,7 +146,8 @@ class _Dashboard:
         return model, over_named(request.query_params.get("over"), (now() - model.created) / 60_000)
 
     def _charts(self, model: LiveModel, over: Over) -> dict[str, dict[str, Any]]:
-        words = {"during": over.during, "reward": reward_of(model.settings).name}
+        worth = reward_of(model.settings)
+        words = {"during": over.during, "reward": worth.name if worth else ""}
         address = f"/models/{model.settings.name}/charts"
         return {
             name: {
@@ -158,6 +160,7 @@ class _Dashboard:
                 "refresh": 1000 * over.refresh,
             }
             for name, chart in CHARTS.items()
+            if worth or name != "reward"
         }
 
     async def _chart(self, request: Request) -> Response:

@@ -1,13 +1,17 @@
 """What the panels of a page say, worked out from a reading: plain values that the templates only have to print."""
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.live.guard import Guard
 from rankloop.live.http.recent import Answers
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
+from rankloop.live.settings import IncomingOrder
+from rankloop.live.start import Report
 from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.dashboard import examination, health, intervals
 from rankloop.web.dashboard.intervals import Estimate
@@ -47,7 +51,7 @@ class Row(NamedTuple):
     pages: int
     clicks: float
     per_page: Estimate
-    reward: Estimate
+    reward: Estimate | None
 
 
 def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, Any]:
@@ -55,14 +59,20 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     groups, ever = reading.groups, reading.ever
     worth = reward_of(model.settings)
     rows = {
-        group: Row(label, pages(ranks).shown, pages(ranks).total, intervals.mean(pages(ranks)), reward(ranks, worth))
+        group: Row(
+            label,
+            pages(ranks).shown,
+            pages(ranks).total,
+            intervals.mean(pages(ranks)),
+            reward(ranks, worth) if worth else None,
+        )
         for group, label in GROUPS.items()
         if (ranks := groups.get(group))
     }
     learned, control = rows.get(LEARNED), rows.get(CONTROL)
-    gain = intervals.difference(learned.per_page, control.per_page) if learned and control else None
-    earned = intervals.difference(learned.reward, control.reward) if learned and control else None
-    base = control.per_page.value if control else None
+    gain, base = None, control.per_page.value if control else None
+    if learned and learned.per_page.value is not None and base is not None:
+        gain = learned.per_page.value - base
     return {
         "states": [
             health.store_state(reading.trouble),
@@ -76,15 +86,12 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "lag": health.lag_seconds(reading.waiting_since),
         "rows": list(rows.values()),
         "gain": gain,
-        "earned": earned,
-        "relative": gain.value / base if gain and gain.value is not None and base else None,
+        "relative": gain / base if gain is not None and base else None,
         "control_share": model.settings.guards.control,
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
-        "headline": headline(
-            *(pages(groups.get(group, {})) for group in (LEARNED, CONTROL)), control_share=model.settings.guards.control
-        ),
+        "headline": headline(reading.guard or Guard(), model.settings.guards),
         "looks": examination.sentence(reading.looks, reading.believed),
         "unsure": reading.unsure,
     }
@@ -105,7 +112,23 @@ def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:
         "spent_ever": displacement(ever),
         "keeps_first": 1.0 if frozen else keeps_first(reading.recent),
         "start": reading.start,
+        "budget": _budget(model, reading.start),
     }
+
+
+def _budget(model: LiveModel, start: Report | None) -> str:
+    """What was said beforehand about how far this model explores, as far as that is possible."""
+    settings = model.settings
+    if start and start.keeps_first is not None:
+        return f"Expected for {start.assumes}."
+    if isinstance(settings.start, IncomingOrder) and settings.learner.draws_weights:
+        reach = settings.start.reach(settings.page_size, model.version)
+        limit = "any result" if math.isinf(reach) else f"the engine’s first {math.floor(reach):,} results"
+        return (
+            f"{settings.learner.name} starts in the engine’s order and explores as far as it is unsure, less and less; "
+            f"its pages are made of {limit} now. No distance can be stated beforehand."
+        )
+    return f"No budget was stated for this model{f' ({start.assumes})' if start else ''}."
 
 
 def weight_bars(model: LiveModel) -> list[Bar]:

@@ -4,6 +4,7 @@ however many people look. If the store does not answer, the last reading stands 
 import asyncio
 import time
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED
-from rankloop.live.fold import looks_of, summary_of
+from rankloop.live.fold import guard_of, looks_of, summary_of
+from rankloop.live.guard import Guard
 from rankloop.live.looks import Looks
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
@@ -55,6 +57,8 @@ class Reading(NamedTuple):
     """What was promised of its exploration when the model was made."""
     looks: Looks | None = None
     """What its pages say about how people look, as the newest snapshot has it."""
+    guard: Guard | None = None
+    """Its comparison with the control group, from there too."""
     believed: NDArray[np.float64] | None = None
     """What the model takes examination to be."""
     unsure: str | None = None
@@ -75,7 +79,7 @@ class Readings:
         self._asking: dict[Hashable, asyncio.Task[Any]] = {}
         self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._starts: dict[int, Report | None] = {}
-        self._looks: dict[int, tuple[int, Looks | None]] = {}
+        self._counted: dict[int, tuple[int, Looks | None, Guard | None]] = {}
 
     async def model(self, model: LiveModel, over: Over) -> Reading:
         """A model over a stretch of time."""
@@ -124,6 +128,8 @@ class Readings:
         step = step_of(tallies, over)
         snapshots = store.snapshots(model.id)
         view = model.view()
+        belief = believed(model.settings, view.model)
+        looks, guard = self._newest_counts(model, snapshots)
         waiting = store.events(view.offset, 1, kinds=FOLDED, model=model.id)
         return Reading(
             step=step,
@@ -133,27 +139,28 @@ class Readings:
             open=store.open_count(model.id),
             snapshots=snapshots,
             history=self._history(model, snapshots, first),
-            recent=newest_pages(store, model.id, model.settings, RECENT),
+            recent=newest_pages(store, model.id, model.settings, RECENT, belief),
             waiting_since=waiting[0].at if waiting else None,
             start=self._start(model),
-            looks=self._newest_looks(model, snapshots),
-            believed=believed(model.settings, view.model),
+            looks=looks,
+            guard=guard,
+            believed=belief,
             unsure=unsure(model.settings, view.model),
         )
 
-    def _newest_looks(self, model: LiveModel, snapshots: list[Snapshot]) -> Looks | None:
+    def _newest_counts(self, model: LiveModel, snapshots: list[Snapshot]) -> tuple[Looks | None, Guard | None]:
         """From the newest snapshot, which is read when there is a new one."""
-        if not snapshots or not model.settings.swaps:
-            return None
+        if not snapshots or not (model.settings.swaps or model.settings.guards.compares):
+            return None, None
         newest = snapshots[0]
-        if self._looks.get(model.id, (-1, None))[0] != newest.offset:
+        if self._counted.get(model.id, (-1,))[0] != newest.offset:
             whole = self._service.store.snapshot(model.id, newest.version)
-            try:
-                looks = looks_of(model.settings, whole.state) if whole else None
-            except StateError:
-                looks = None
-            self._looks[model.id] = newest.offset, looks
-        return self._looks[model.id][1]
+            looks = guard = None
+            with suppress(StateError):
+                if whole:
+                    looks, guard = looks_of(model.settings, whole.state), guard_of(whole.state)
+            self._counted[model.id] = newest.offset, looks, guard
+        return self._counted[model.id][1:]
 
     def _read_day(self) -> dict[int, list[Tally]]:
         first = now() // 60_000 - DAY

@@ -20,7 +20,7 @@ class Document(NamedTuple):
     click: float
     pinned: bool
     examined: float | None
-    """The probability that this rank is looked at, as the model assumes it."""
+    """How often this rank is looked at, relative to the first, as the model assumes or has learned it."""
     drawn: float | None
     """The probability that this document was put here, given those above it."""
 
@@ -47,7 +47,9 @@ class Shown(NamedTuple):
         return sum(document.click for document in self.documents)
 
 
-def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) -> list[Shown]:
+def newest_pages(
+    store: Store, model: int, settings: ModelSettings, limit: int, believed: NDArray[np.float64] | None = None
+) -> list[Shown]:
     """The newest pages, open ones too, the newest first; those that were erased, compacted away or cannot be
     read are left out."""
     waiting = [(row.shown, "open", np.frombuffer(row.clicks, "<f4")) for row in store.newest_open(model, limit)]
@@ -61,15 +63,20 @@ def newest_pages(store: Store, model: int, settings: ModelSettings, limit: int) 
         shown = store.event(offset)
         if shown is not None and shown.kind == Kind.SHOWN:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                pages.append(as_shown(shown, settings, state, clicks))
+                pages.append(as_shown(shown, settings, state, clicks, believed))
     return pages
 
 
-def as_shown(event: Event, settings: ModelSettings, state: str, clicks: NDArray[np.float64]) -> Shown:
-    """An impression of the log, with the clicks on each of its ranks."""
+def as_shown(
+    event: Event,
+    settings: ModelSettings,
+    state: str,
+    clicks: NDArray[np.float64],
+    believed: NDArray[np.float64] | None = None,
+) -> Shown:
+    """An impression of the log, with the clicks on each of its ranks, and how far the model believes people look."""
     impression: Impression = decode(event.kind, event.body)
-    curve = settings.learner.assumed_propensities
-    examined = curve.at(len(impression.page)).tolist() if curve else [None] * len(impression.page)
+    examined = [None] * len(impression.page) if believed is None else believed.tolist()
     learned = impression.group == Group.LEARNED
     drawn = _drawn(impression, settings) if learned else [None] * len(impression.page)
     names = impression.shown()

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from rankloop.live.events import Group
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.rows import Tally
-from rankloop.propensities.curves import BELIEF
-from rankloop.rewards import reward_table
 from rankloop.web.dashboard.intervals import Estimate, Sums, around
 
 Ranks = Mapping[int, Sums]
@@ -58,19 +56,14 @@ class Reward(NamedTuple):
     """What a page earns: its name, and the worth of a click and of none at each rank."""
 
     name: str
-    meaning: str
     click: NDArray[np.float64]
     skip: NDArray[np.float64]
 
 
-def reward_of(settings: ModelSettings) -> Reward:
-    """The model's own reward if it learns from one, else the paper's default, with the propensities it assumes."""
-    learner, page_size = settings.learner, settings.page_size
-    own = learner.shaped_reward(page_size)
-    if own is not None:
-        return Reward(own.name, "the reward this model learns from", own.click, own.skip)
-    meaning = f"{learner.name} does not learn from a reward; this is the paper's default, with examination 1/rank"
-    return Reward("ips+-", meaning, *reward_table("ips+-", BELIEF.at(page_size)))
+def reward_of(settings: ModelSettings) -> Reward | None:
+    """The reward that the model learns from, with the propensities it assumes; None if it learns from none."""
+    own = settings.learner.shaped_reward(settings.page_size)
+    return None if own is None else Reward(own.name, own.click, own.skip)
 
 
 def step_of(tallies: Sequence[Tally], over: Over) -> int:

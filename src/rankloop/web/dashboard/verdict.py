@@ -1,7 +1,6 @@
 """Whether a model has learned something, in one sentence; and what it is still unsure about."""
 
 import math
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -10,60 +9,55 @@ from rankloop.display import percent
 from rankloop.errors import SettingsError
 from rankloop.intervals import half_width
 from rankloop.learners import Posterior
-from rankloop.live.guard import LEAST
-from rankloop.live.settings import ModelSettings
+from rankloop.live.guard import FEWEST, LEAST, TRIAL, Comparison, Guard, compared
+from rankloop.live.settings import Guards, ModelSettings
 from rankloop.web.dashboard.examination import Sentence
-from rankloop.web.dashboard.intervals import Estimate, Sums
 
 SURE = 0.95
+"""Two orders that are alike are ever called better or worse with probability 1 − this at most."""
 MOST_FEATURES = 300
 """A covariance of more takes too long for a look at a page."""
 NAMED = 5
 
 
-def gain(learned: Sums, control: Sums) -> Estimate:
-    """learned/control − 1, with the 95 % interval of the logarithm of the ratio (delta method).
-
-    >>> [round(value, 3) for value in gain(Sums(400, 480.0, 700.0), Sums(100, 100.0, 150.0))]
-    [0.2, 0.036, 0.389]
-    """
-    if min(learned.shown, control.shown) < 2 or min(learned.total, control.total) <= 0:
-        return Estimate(None)
-    ratio = learned.mean / control.mean
-    error = math.sqrt(sum(one.variance / one.shown / one.mean**2 for one in (learned, control)))
-    reach = math.exp(half_width(error))
-    return Estimate(ratio - 1, ratio / reach - 1, ratio * reach - 1)
-
-
-def probability_better(learned: Sums, control: Sums) -> float:
-    """That the learned order gets more clicks per page: normal, each group with its own variance, no prior opinion."""
-    error = math.sqrt(learned.variance / learned.shown + control.variance / control.shown)
-    difference = learned.mean - control.mean
-    return NormalDist().cdf(difference / error) if error > 0 else 0.5 + 0.5 * math.copysign(difference != 0, difference)
-
-
-def headline(learned: Sums, control: Sums, *, control_share: float) -> Sentence:
-    """The learned order against the engine's."""
-    if control_share == 0:
+def headline(guard: Guard, guards: Guards) -> Sentence:
+    """The learned order against the engine's: what the guard's own comparison, between people, says in either
+    direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure."""
+    if guards.control == 0:
         return Sentence("open", "Nobody can say whether it helps: this model has no control group.")
-    if control.shown < LEAST or learned.shown < LEAST:
-        few, count = ("control", control.shown) if control.shown < LEAST else ("learned", learned.shown)
-        return Sentence("open", f"Not enough {few} pages yet to compare: {count} of at least {LEAST}.")
-    better = probability_better(learned, control)
-    how_much = _change(gain(learned, control))
-    sure = max(better, 1 - better)
-    if sure < SURE:
-        likely = f"{_sure(sure)} likely to be {'better' if better > 0.5 else 'worse'}"
-        return Sentence("open", f"No clear difference from the engine’s order yet: {how_much}, {likely}.")
-    if better > 0.5:
-        return Sentence("good", f"Better than the engine’s order: {how_much}, {_sure(sure)} sure.")
-    return Sentence("bad", f"Worse than the engine’s order: {how_much}, {_sure(sure)} sure.")
+    if not guards.compares:
+        return Sentence("open", "Nobody can say how sure a difference is: people are only counted by a guard.")
+    learned, control = guard.learned, guard.incoming
+    if guard.is_on:
+        trial = f"on trial, {learned.pages} of {TRIAL} pages so far"
+        return Sentence(
+            "bad", f"Worse than the engine’s order, beyond chance: most people see the engine’s now ({trial})."
+        )
+    for group, sums, people in (
+        ("control", control, guard.incoming_people),
+        ("learned", learned, guard.learned_people),
+    ):
+        if sums.pages < LEAST:
+            return Sentence("open", f"Not enough {group} pages yet to compare: {sums.pages} of at least {LEAST}.")
+        if people.parts < FEWEST:
+            few = f"about {people.count}, and it takes more than {FEWEST}"
+            return Sentence("open", f"Not enough people with {group} pages yet to compare: {few}.")
+    found = compared(learned, control, guard.learned_people, guard.incoming_people)
+    count = guard.incoming_people.count
+    told = f"{_change(found)}, with {f'about {count}' if count else 'hundreds of'} people in control"
+    if found.sure < SURE:
+        return Sentence("open", f"No clear difference from the engine’s order yet: {told}.")
+    better = found.learned > found.incoming
+    tone, word = ("good", "Better") if better else ("bad", "Worse")
+    return Sentence(tone, f"{word} than the engine’s order: {told}; {_sure(found.sure)} sure.")
 
 
-def _change(value: Estimate) -> str:
-    if value.value is None or value.low is None or value.high is None:
+def _change(found: Comparison) -> str:
+    value, low, high = found.ratio()
+    if math.isinf(value):
         return "too few clicks to say how much"
-    return f"{_signed(value.value)} clicks ({_signed(value.low)} to {_signed(value.high)})"
+    reach = f"{_signed(low - 1)} or more" if math.isinf(high) else f"{_signed(low - 1)} to {_signed(high - 1)}"
+    return f"{_signed(value - 1)} clicks ({reach})"
 
 
 def _signed(share: float) -> str:
@@ -73,8 +67,8 @@ def _signed(share: float) -> str:
 def _sure(probability: float) -> str:
     """Never quite certain.
 
-    >>> _sure(0.8765), _sure(0.99999)
-    ('87 %', '99.9 %')
+    >>> _sure(0.9765), _sure(0.99999)
+    ('97 %', '99.9 %')
     """
     if probability >= 0.999:
         return "99.9 %"
