@@ -97,11 +97,10 @@ def test_every_verdict_is_a_sentence():
     assert "too few swaps" in _said(TrustVerdict(0.0, 0, 1.0, 5), by_rank=True, known_to=1)
 
 
-@pytest.mark.parametrize(
-    ("known_to", "told"), [(1, "No slopes and shifts: "), (4, "Slopes and shifts to rank 4 only: ")]
-)
-def test_a_verdict_without_slopes_says_why(known_to, told):
-    assert told in _said(TrustVerdict(30.0, 9, 0.0004, 1_000), by_rank=True, known_to=known_to)
+@pytest.mark.parametrize("known_to", [1, 4])
+def test_a_verdict_without_slopes_says_why(known_to):
+    told = _said(TrustVerdict(30.0, 9, 0.0004, 1_000), by_rank=True, known_to=known_to)
+    assert f"Below rank {known_to}, clicks follow the model's scores too loosely" in told
 
 
 def test_what_is_not_there_is_a_sentence(capsys, click_log, tmp_path):

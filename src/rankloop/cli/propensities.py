@@ -140,8 +140,7 @@ def _said(verdict: "TrustVerdict", by_rank: bool, known_to: int) -> str:
     said = "rank does more than hide documents from view, as where people trust the top"
     said = f"{'no trust that could be told from chance' if verdict.no_trust(LEVEL) else said} ({tested})"
     if known_to <= verdict.degrees:
-        at_all = "No slopes and shifts" if known_to <= 1 else f"Slopes and shifts to rank {known_to} only"
-        said += f". {at_all}: below, clicks follow the model's scores too loosely, or are too few"
+        said += f". Below rank {known_to}, clicks follow the model's scores too loosely, or are too few, for slopes"
     return said
 
 
