@@ -59,6 +59,12 @@ def test_pages_hold_no_script_or_style_of_their_own_and_name_no_other_host(clien
             assert all(found.startswith(("/", "#")) and not found.startswith("//") for found in addresses), address
 
 
+def test_without_scripts_a_chart_says_why_there_is_none_and_where_its_numbers_are(client):
+    page = client.get("/models/shop").text
+    said = page.count("<noscript>The chart needs JavaScript; its numbers are here: </noscript>")
+    assert said == page.count('<figure class="chart') > 0
+
+
 def test_the_numbers_are_those_of_the_log(client, service):
     store = service.service.store
     model = service.service.registry.get("shop").id
