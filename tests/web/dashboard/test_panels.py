@@ -84,7 +84,7 @@ def test_a_reward_is_told_of_those_who_learn_from_one():
 @pytest.mark.parametrize(
     ("settings", "text"),
     [
-        ({"learner": Posterior()}, "Posterior starts in the engine’s order and explores as far as it is unsure, less"),
+        ({"learner": Posterior()}, "Posterior starts in the engine’s order and explores as far as it is unsure,"),
         ({"learner": DBGD()}, "No budget was stated for this model (DBGD shows what its comparison"),
         ({"start": Zeros()}, "No budget was stated for this model (Posterior's own start)."),
     ],

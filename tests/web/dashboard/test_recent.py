@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -35,6 +36,15 @@ def test_the_probabilities_of_a_pages_ranks_multiply_to_that_of_the_page(pinned)
     assert len(drawn) == 4 - len(pinned)
     assert np.prod(drawn) == pytest.approx(told.probability) == pytest.approx(np.exp(page.log_probability))
     assert [document.examined for document in told.documents] == [1.0, 1 / 2, 1 / 3, 1 / 4]
+
+
+def test_however_far_scores_lie_apart_each_rank_has_its_probability():
+    page, _ = shown_page({})
+    scores = np.full(6, -3_000.0, np.float32)
+    scores[page.page] = 0.0, -1.0, -1_000.0, -1_001.0
+    far = msgspec.structs.replace(page, scores=scores.tobytes(), log_probability=-0.6)
+    told = as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(far)), shop(learner=ROLTR()), "open", np.zeros(4))
+    assert [document.drawn for document in told.documents] == pytest.approx([1 / (1 + np.exp(-1)), 1.0] * 2)
 
 
 def test_how_likely_the_best_document_comes_first_is_exact():

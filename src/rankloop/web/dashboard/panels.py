@@ -125,8 +125,8 @@ def _budget(model: LiveModel, start: Report | None) -> str:
         reach = settings.start.reach(settings.page_size, model.version)
         limit = "any result" if math.isinf(reach) else f"the engine’s first {math.floor(reach):,} results"
         return (
-            f"{settings.learner.name} starts in the engine’s order and explores as far as it is unsure, less and less; "
-            f"its pages are made of {limit} now. No distance can be stated beforehand."
+            f"{settings.learner.name} starts in the engine’s order and explores as far as it is unsure, "
+            f"which is less as it learns; its pages are made of {limit} now. No distance can be stated beforehand."
         )
     return f"No budget was stated for this model{f' ({start.assumes})' if start else ''}."
 

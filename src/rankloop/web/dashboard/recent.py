@@ -108,13 +108,13 @@ def _drawn(impression: Impression, settings: ModelSettings) -> list[float | None
     drawn: list[float | None] = [None] * len(impression.page)
     if spread is None and not certain:
         return drawn
-    left = _odds(impression, spread or 1.0)
+    left = _logits(impression, spread or 1.0)
     for rank, document in enumerate(impression.page):
         if rank in impression.pinned:
             continue
-        total = left.sum()
-        drawn[rank] = 1.0 if certain else float(left[document] / total) if total > 0 else None
-        left[document] = 0.0
+        # Beside the best of those left: beside the best of all, what is far down would vanish.
+        drawn[rank] = 1.0 if certain else float(np.exp(left[document] - left.max()) / np.exp(left - left.max()).sum())
+        left[document] = -np.inf
     return drawn
 
 
@@ -124,11 +124,14 @@ def _keeps_first(impression: Impression, settings: ModelSettings) -> float | Non
         return None
     if impression.log_probability == 0.0:
         return 1.0
-    return float(1.0 / _odds(impression, spread).sum()) if spread is not None else None
+    if spread is None:
+        return None
+    z = _logits(impression, spread)
+    return float(1.0 / np.exp(z - z.max()).sum())
 
 
-def _odds(impression: Impression, spread: float) -> NDArray[np.float64]:
-    """exp(score / T), relative to the best document that was free to be drawn."""
+def _logits(impression: Impression, spread: float) -> NDArray[np.float64]:
+    """score / T; −∞ for what was pinned, and not free to be drawn."""
     z = np.frombuffer(impression.scores, "<f4").astype(np.float64) / spread
     z[[impression.page[rank] for rank in impression.pinned]] = -np.inf
-    return np.asarray(np.exp(z - z.max()))
+    return z
