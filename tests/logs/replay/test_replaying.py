@@ -63,6 +63,6 @@ def test_with_several_models_one_must_be_chosen(tmp_path):
     store = open_store(tmp_path / "log.db")
     Log.filled(store, impressions=10)
     Log.filled(store, model_settings("shoes"), impressions=10)
-    with pytest.raises(SettingsError, match="say which model with --model; there is shop, shoes"):
+    with pytest.raises(SettingsError, match="say which model with --model; there are shop and shoes"):
         replay(tmp_path / "log.db", Options())
     assert replay(tmp_path / "log.db", Options(model="shoes", evaluate=0)).model == "shoes"
