@@ -51,5 +51,6 @@ def test_a_model_whose_plugin_is_missing_is_one_sentence(tmp_path, rankloop):
     store.close()
     code, _, said = rankloop("serve", path, "--port", "0")
     assert code == 2
-    assert "model 'shop': learner.learner must be one of 'ROLTR'" in " ".join(said.split())
+    wanted = "the settings of model 'shop' cannot be read: learner.learner must be one of 'ROLTR'"
+    assert wanted in " ".join(said.split())
     assert said.count("\n") <= 4

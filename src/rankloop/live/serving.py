@@ -22,7 +22,6 @@ from rankloop.live.local import is_local
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
-from rankloop.live.stores.rows import StoredModel
 
 SWITCH_SECONDS = 0.0005
 FREEZE_AFTER = 10
@@ -57,7 +56,7 @@ def serve(
         )
     try:
         for model in store.models():
-            _require_known(model)
+            settings_of(model)
             if kept := store.newest_snapshot(model.id):
                 with suppress(StateError):  # damage is one model's trouble, and the others are served
                     summary_of(kept.state)
@@ -74,14 +73,6 @@ def serve(
         timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def _require_known(model: StoredModel) -> None:
-    """Refuse to serve what this process cannot compute: a plugin that it was not given."""
-    try:
-        settings_of(model)
-    except SettingsError as error:
-        raise SettingsError(f"model {model.name!r}: {error}") from None
 
 
 def _keep_pauses_short(service: Service) -> None:
