@@ -21,6 +21,8 @@ from rankloop.learners import (
     FixedWeights,
     MDPRank,
     Oracle,
+    PairRank,
+    PLRank,
     Posterior,
     from_settings,
     to_settings,
@@ -52,7 +54,7 @@ ANY_LEARNER = {
         discount_steps=st.booleans(),
         **schedule,
     ),
-    "PDGD": st.builds(PDGD, **schedule),
+    "PDGD": st.builds(PDGD, temperature=positive, **schedule),
     "DBGD": st.builds(
         DBGD,
         interleaving=st.sampled_from(["probabilistic", "team-draft"]),
@@ -79,10 +81,17 @@ ANY_LEARNER = {
         Posterior,
         prior_variance=positive,
         exploration=st.floats(0, 9),
+        early_exploration=st.floats(0, 9),
+        early_pages=positive,
+        level_shape=st.floats(0, 9),
         softness=st.floats(0, 9),
         start_pages=positive,
         half_life=st.floats(0, 1e6),
         intervals=st.booleans(),
+    ),
+    "PairRank": st.builds(PairRank, regularisation=positive, exploration=st.floats(0, 9)),
+    "PLRank": st.builds(
+        PLRank, samples=st.integers(1, 99), clip=not_zero, propensities=propensities, temperature=positive, **schedule
     ),
     "FixedWeights": st.builds(
         FixedWeights,
@@ -183,7 +192,7 @@ REFUSED = {
         "skip_clickless": FLAG,
         "discount_steps": FLAG,
     },
-    PDGD: SCHEDULE | RANKER,
+    PDGD: SCHEDULE | RANKER | {"temperature": POSITIVE},
     DBGD: RATE | {"interleaving": ("'probabilistic', 'team-draft'", ["team", None]), "delta": POSITIVE},
     PMGD: RATE | {"candidates": COUNT, "delta": POSITIVE},
     COLTR: SCHEDULE
@@ -201,6 +210,16 @@ REFUSED = {
             "a number, at least 0 and at most 1",
             [v for v in (-0.1, 1.1, *NO_NUMBERS) if v is not None],
         ),
+        "temperature": POSITIVE,
+    },
+    PairRank: {"regularisation": POSITIVE, "exploration": ("a number, at least 0", [-1, *NO_NUMBERS])},
+    PLRank: SCHEDULE
+    | RANKER
+    | {
+        "samples": COUNT,
+        "clip": ("a number, above 0 and at most 1", [0, 1.5, *NO_NUMBERS]),
+        "reward_rate": POSITIVE,
+        "propensities": ("propensities|power_law|known", ["power_law", None, 1.0]),
         "temperature": POSITIVE,
     },
     FixedWeights: {"weights": ("number", ["abc", 5, [math.nan], ["a"], []])},
