@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks import commit
 from rankloop.cli.terminal import err
 from rankloop.data import listing
 from rankloop.run import this_machine
@@ -60,12 +61,6 @@ def main(words: list[str] | None = None) -> None:
         print(text)
     for sentence in sentences(found):
         err.print(sentence, markup=False)
-
-
-def commit() -> str:
-    """Of the sources that were measured."""
-    words = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False).stdout.strip()
 
 
 def page(found: Findings, figures: dict[str, Any]) -> str:

@@ -6,12 +6,12 @@ python -m benchmarks.shop [--visits 2000] [--seeds 5] [--json FILE] [--out docs/
 import argparse
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import commit
 from benchmarks.shop.visits import SCALINGS, engine, settings_of, supervised, visit
 from benchmarks.shop.world import Shop
 from rankloop.cli.terminal import err
@@ -54,12 +54,6 @@ def main() -> None:
         given.out.write_text(text, encoding="utf-8")
 
 
-def commit() -> str:
-    """Of the sources that were measured."""
-    words = ["git", "describe", "--always", "--dirty"]
-    return subprocess.run(words, capture_output=True, text=True, cwd=README.parent, check=False).stdout.strip()
-
-
 def measured(body: dict[str, Any], visits: int, seed: int, scaling: str) -> dict[str, Any]:
     """One shop, one model, one crowd; each seed has a shop of its own."""
     shop = Shop(19 + seed)
@@ -79,7 +73,7 @@ a supervised linear ranker which was told every grade (1), on searches that nobo
 """
 FOOT = """
 *Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *ROLTR*: the
-same request with the default of earlier versions.
+same request with ROLTR and features scaled by query, as earlier versions had it.
 """
 
 

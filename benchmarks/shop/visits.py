@@ -11,6 +11,7 @@ from rankloop.live.events import Closing, Event, Kind, encode
 from rankloop.live.fold import Fold, View
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
+from rankloop.live.start import settled
 from rankloop.scaling import min_max
 
 VISITORS = 400
@@ -29,8 +30,8 @@ class Visits(NamedTuple):
 
 
 def settings_of(body: dict[str, Any], seed: int) -> ModelSettings:
-    """A model for the shop from the body of a request, with the shop's features."""
-    return msgspec.convert(body | {"features": list(FEATURES), "seed": seed}, ModelSettings)
+    """A model for the shop from the body of a request, with the shop's features, as the service would make it."""
+    return settled(msgspec.convert(body | {"features": list(FEATURES), "seed": seed}, ModelSettings))
 
 
 def scaled(shop: Shop, scaling: str) -> list[Array]:
