@@ -124,9 +124,17 @@ def test_a_posterior_names_the_features_that_it_cannot_tell_from_nothing():
     model.spread[:] = 1.0
     model.factor[:, : len(model.factor)] = 10.0 * np.eye(len(model.factor))
     model.ranker.weights[:] = 0.05, 1.0, -0.1
-    assert unsure(settings, model) == "Unsure whether more or less is better, for 2 of 3 features: c, a."
+    assert unsure(settings, model) == "Unsure whether more or less is better, for 2 of 3 features: c and a."
     model.ranker.weights[:] = 1.0
     assert unsure(settings, model) == "It is sure of the direction of every weight (95 %)."
+
+
+def test_of_many_features_it_is_unsure_about_five_are_named_and_the_others_counted():
+    settings = ModelSettings(name="m", features=8, page_size=4, seed=1, learner=Posterior())
+    model = settings.learner.model(8, 4, 1)
+    model.precision[0] = model.spread[:] = 1.0
+    model.factor[:, : len(model.factor)] = 10.0 * np.eye(len(model.factor))
+    assert unsure(settings, model).endswith("for 8 of 8 features: f1, f2, f3, f4, f5 and 3 more.")
 
 
 def test_other_methods_do_not_know_what_they_do_not_know():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.display import percent
+from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
 from rankloop.intervals import half_width
 from rankloop.learners import Posterior
@@ -93,5 +93,5 @@ def unsure(settings: ModelSettings, model: Any) -> str | None:
     ]
     if not names:
         return "It is sure of the direction of every weight (95 %)."
-    some = ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
-    return f"Unsure whether more or less is better, for {len(names)} of {len(settings.names)} features: {some}."
+    some = names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
+    return f"Unsure whether more or less is better, for {len(names)} of {len(settings.names)} features: {listed(some)}."
