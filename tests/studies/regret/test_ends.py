@@ -31,6 +31,7 @@ def test_an_end_has_its_interval_and_verdict(made_up):
     assert end.ndcg - end.reference == pytest.approx(found.estimate)
     assert end.low == pytest.approx(found.estimate - found.half_width(0.9))
     assert (end.impressions, end.verdict) == (200, verdict(found, MARGIN))
+    assert end.seeds == len({run.seed for run in ours}) > 1
 
 
 def test_few_queries_resolve_nothing_however_many_seeds_there_are(made_up):

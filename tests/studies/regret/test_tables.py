@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rankloop.studies.regret.findings import Row
+from rankloop.studies.regret.findings import End, Row
 from rankloop.studies.regret.picture import caption
 from rankloop.studies.regret.tables import sentences, tables_for, with_intervals, worst
 
@@ -41,6 +41,22 @@ def test_ends_have_a_verdict_and_only_learners_that_have_one():
     made = by_name(findings())
     assert texts(made["regret-ends-200"])[0] == ["a", "noisy", "0.4000", "+0.010 (−0.001 to +0.021) holds"]
     assert texts(made["regret-ends-2000"])[0][3] == "−0.020 unresolved"
+
+
+def test_a_verdict_over_few_seeds_says_so_wherever_it_stands():
+    def with_seeds(seeds):
+        ends = (End(2000, 0.40, 0.42, -0.03, -0.01, "fails", seeds),)
+        rows = [msgspec.structs.replace(row, ends=ends if row.ends else ()) for row in findings().rows]
+        found = findings(rows=tuple(rows))
+        return texts(by_name(found)["regret-ends-2000"])[0][3], sentences(found)[0]
+
+    entry, sentence = with_seeds(2)
+    assert entry == "−0.020 (−0.030 to −0.010) fails (2 seeds)"
+    assert "Ends after 2,000 impressions (2 seeds): 0 hold, 0 unresolved, 2 fail." in sentence
+    for enough in (10, 0):  # 0: nobody wrote it down
+        entry, sentence = with_seeds(enough)
+        assert entry.endswith("fails")
+        assert "Ends after 2,000 impressions: 0 hold" in sentence
 
 
 def test_an_end_after_few_impressions_is_called_early_and_has_no_colour():

@@ -54,6 +54,7 @@ def end_of(ours: Sequence[Record], theirs: Sequence[Record], margin: float, quer
         low=finite(found.estimate - half),
         high=finite(found.estimate + half),
         verdict=verdict(found, margin),
+        seeds=len({seed for _, seed in shared}),
     )
 
 

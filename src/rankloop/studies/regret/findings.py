@@ -27,7 +27,8 @@ class Skyline(msgspec.Struct, frozen=True):
 class End(msgspec.Struct, frozen=True):
     """Offline nDCG after so many impressions beside the reference's: is it lower by no more than the margin?
 
-    `low` and `high` are the two-sided 90 % interval of the difference: each side is a test at 5 %.
+    `low` and `high` are the two-sided 90 % interval of the difference: each side is a test at 5 %. `seeds`: 0 where
+    earlier versions did not write them down.
     """
 
     impressions: int
@@ -36,6 +37,7 @@ class End(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     verdict: str
+    seeds: int = 0
 
 
 class Row(msgspec.Struct, frozen=True):

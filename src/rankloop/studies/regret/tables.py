@@ -11,6 +11,8 @@ BAR, GOAL, MEAN_BAR = 0.7, 0.5, 0.5
 WORST = 3
 AN_END = 1_000
 """After fewer impressions learners have only begun, whatever a test says."""
+FEW_SEEDS = 5
+"""A verdict over fewer says how many they are, wherever it stands: nobody should take it for more."""
 
 
 def tables_for(found: Findings) -> list[Table]:
@@ -85,9 +87,15 @@ def _is_silent(found: Findings, collection: str, user: str) -> bool:
 
 
 def _tally(ends: Sequence[End], impressions: int) -> str:
-    here = [end.verdict for end in ends if end.impressions == impressions]
+    there = [end for end in ends if end.impressions == impressions]
+    here = [end.verdict for end in there]
     words = (("holds", "hold"), ("unresolved", "unresolved"), ("fails", "fail"))
-    return f"Ends after {impressions:,} impressions: {', '.join(f'{here.count(one)} {word}' for one, word in words)}."
+    tally = ", ".join(f"{here.count(one)} {word}" for one, word in words)
+    return f"Ends after {impressions:,} impressions{_few_seeds(min(there, key=lambda end: end.seeds))}: {tally}."
+
+
+def _few_seeds(end: End) -> str:
+    return f" ({counted(end.seeds, 'seed')})" if 0 < end.seeds < FEW_SEEDS else ""
 
 
 def _s(found: Findings) -> str:
@@ -218,7 +226,7 @@ def _end_text(end: End | None) -> str:
     text = signed(end.ndcg - end.reference, 3)
     if end.low is not None and end.high is not None:
         text += f" ({signed(end.low, 3)} to {signed(end.high, 3)})"
-    return f"{text} {end.verdict}"
+    return f"{text} {end.verdict}{_few_seeds(end)}"
 
 
 def skylines_table(found: Findings) -> Table:
