@@ -15,7 +15,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.guard import FEWEST, LEAST, PARTS, TRIAL, Guard, KeptGuard, People, Sums, is_worse
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.ranking import Ranking
-from rankloop.live.settings import Guards, ModelSettings, stored_settings
+from rankloop.live.settings import MOST_FALL_BACK, Guards, ModelSettings, stored_settings
 from rankloop.logs.verifying import verify
 
 from .diary import Diary, page_of, request
@@ -293,6 +293,14 @@ def test_a_model_from_before_there_were_guards_has_none_and_its_states_are_as_th
     state = Fold(settings).state()
     assert "guard" not in msgspec.msgpack.decode(state)
     assert not Fold.restored(settings, state, 3).guarded
+
+
+@pytest.mark.parametrize("share", [1, 1.0, 0.995])
+def test_a_model_that_was_made_to_fall_back_for_good_lets_a_few_try_it(share):
+    kept = json.loads(msgspec.json.encode(model()))
+    kept["guards"]["falls_back"] = share
+    settings = stored_settings(json.dumps(kept).encode())
+    assert settings.guards.falls_back == MOST_FALL_BACK < 1
 
 
 def test_the_service_says_so(tmp_path, caplog):

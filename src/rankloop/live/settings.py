@@ -27,6 +27,8 @@ from rankloop.settings import (
 
 MAX_FEATURES = 10_000
 MAX_PAGE = 1_000
+MOST_FALL_BACK = 0.99
+"""Of the people of a guarded model: its trials are the pages of the others."""
 
 if TYPE_CHECKING:
     LiveLearner = Learner
@@ -105,7 +107,7 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         anonymous_share: the same for all impressions without a client together.
         influence_window: how many learned impressions are looked back on; 0: no cap on influence.
         falls_back: while the learned order is worse than the control's beyond chance, this share of all others sees the
-            incoming order too; 0: never.
+            incoming order too, 0.99 at most: the others try whether it has become better; 0: never.
         stale_below: a policy gradient does not learn from a page whose ranks its policy would now fill as they were
             with less than this share of the probability they were drawn with (geometric mean); 0: from every page.
     """
@@ -120,6 +122,11 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     def __post_init__(self) -> None:
         check_settings(self, "guards")
+        if self.falls_back > MOST_FALL_BACK:
+            raise SettingsError(
+                f"guards: falls_back must be at most {MOST_FALL_BACK:g}; got {self.falls_back:g}: somebody must still "
+                f"see the learned order, or it could never prove itself again"
+            )
 
     @property
     def compares(self) -> bool:
@@ -226,7 +233,10 @@ def stored_settings(text: bytes) -> ModelSettings:
     if isinstance(kept, dict):
         kept.setdefault("swaps", False)
         if isinstance(kept.get("guards"), dict):
-            kept["guards"].setdefault("falls_back", 0.0)
+            share = kept["guards"].setdefault("falls_back", 0.0)
+            if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:
+                # Up to 1 was allowed once, and then a model that had fallen back could not come back.
+                kept["guards"]["falls_back"] = MOST_FALL_BACK
             kept["guards"].setdefault("stale_below", 0.0)
     try:
         return msgspec.convert(kept, ModelSettings)
