@@ -9,7 +9,7 @@ import pytest
 
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Answers, Recent
-from rankloop.web.dashboard.charts import Line, Plot, Source, rewards
+from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, rewards
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
 
@@ -24,6 +24,13 @@ def test_a_chart_as_csv_says_what_each_column_is_and_holds_the_same_numbers():
         ["1970-01-01T00:00:00Z", "1.5", "1.0", "2.0"],
         ["1970-01-01T00:01:00Z", "", "", ""],
     ]
+
+
+@pytest.mark.parametrize("name", ["learning", "reward", "click-through"])
+def test_a_band_from_tallies_says_that_it_does_not_know_people(name):
+    """Tallies are kept per group and time, people are not: only the guard's comparison knows them."""
+    assert "as if every page were another person’s" in CHARTS[name].caption
+    assert "too narrow where a few people come often" in CHARTS[name].caption
 
 
 def test_the_reward_over_time_is_drawn_of_models_that_learn_from_one():

@@ -7,7 +7,7 @@ from rankloop.learners import DBGD, ROLTR
 from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
 from rankloop.propensities import PowerLaw, learned
-from rankloop.web.dashboard.examination import believed, sentence
+from rankloop.web.dashboard.examination import believed, sentence, trust_hint
 
 RANKS = 5
 
@@ -58,6 +58,17 @@ def test_few_clicks_say_nothing():
     assert sentence(looked(SLOW, pages=30), STEEP).text == "Not enough clicks yet to tell how far people look."
     assert sentence(Looks(RANKS), STEEP).tone == "open"
     assert sentence(None, STEEP) is None
+
+
+def test_trust_is_not_counted_here_and_the_command_that_tests_it_is_named():
+    assert trust_hint(looked(STEEP)) == "rankloop propensities LOG --trust"
+
+
+def test_where_a_test_of_trust_would_say_nothing_nobody_is_sent_to_it():
+    cascade = looked(STEEP)
+    cascade.effect.sums[:2] = -6.0, 1.0
+    for looks in (None, Looks(RANKS), looked(STEEP, pages=30), cascade):
+        assert trust_hint(looks) is None
 
 
 def test_a_method_that_assumes_nothing_is_not_contradicted():

@@ -7,11 +7,14 @@ import shutil
 import subprocess
 
 import httpx
+import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
 from rankloop.live.keys import create_key, revoke_key
+from rankloop.live.looks import Looks
 from rankloop.web.dashboard.charts import CHARTS
+from rankloop.web.dashboard.examination import TRUST
 
 from .running import make_past, rank, running, shop
 
@@ -48,6 +51,15 @@ def test_nothing_is_answered_without_a_strict_policy(client, address):
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
+
+
+def test_how_far_people_look_comes_with_the_command_that_tests_for_trust_once_there_are_swaps_enough(
+    client, monkeypatch
+):
+    command = f"<code>{TRUST}</code>"
+    assert command not in client.get("/models/shop").text
+    monkeypatch.setattr(Looks, "known", np.arange(10) > 0)
+    assert command in client.get("/models/shop").text
 
 
 def test_pages_hold_no_script_or_style_of_their_own_and_name_no_other_host(client):

@@ -30,6 +30,8 @@ LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
 WIDE = 5.0
 """A band is drawn to where its upper end is so many times its lower one."""
+PAGES = "as if every page were another person’s: too narrow where a few people come often"
+"""Of bands made from tallies, which are per group and time; who came is known to the guard's comparison alone."""
 GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2), (GUARDED, "guarded", 4))
 
 
@@ -239,18 +241,18 @@ CHARTS = {
     for chart in (
         Chart(
             "learning", "Clicks per page",
-            "Mean clicks on a page, {during}. The band is a 95 % interval (normal, each group with its own variance).",
+            f"Mean clicks on a page, {{during}}. The band is a normal 95 % interval, {PAGES}.",
             learning,
         ),
         Chart(
             "reward", "Estimated reward per page",
             "Mean {reward} reward of a page, {during}: clicks weighted by how likely their rank was examined. "
-            "The band is a 95 % interval that treats clicks on different ranks as independent.",
+            f"The band is a 95 % interval, {PAGES}; it takes clicks on different ranks as independent, too.",
             rewards,
         ),
         Chart(
             "click-through", "Click-through by rank",
-            "Clicks per impression at each rank, {during}. The band is Wilson’s 95 % interval.",
+            f"Clicks per impression at each rank, {{during}}. The band is Wilson’s 95 % interval, {PAGES}.",
             click_through,
         ),
         Chart(

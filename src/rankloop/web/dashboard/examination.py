@@ -9,6 +9,7 @@ from rankloop.live.looks import BEYOND_RANK, NOT_ENOUGH, Looks
 from rankloop.live.settings import ModelSettings
 from rankloop.propensities.learning import LearnedExamination
 
+TRUST = "rankloop propensities LOG --trust"
 FALSE_ALARM = 0.01
 """How likely a model that is right about examination is told otherwise, over all ranks together."""
 
@@ -59,6 +60,14 @@ def sentence(looks: Looks | None, belief: NDArray[np.float64] | None) -> Sentenc
     return Sentence(
         "good", f"How far people look fits what this model assumes, as far as can be told: to rank {looks.known_to}."
     )
+
+
+def trust_hint(looks: Looks | None) -> str | None:
+    """The command that tells trust in the rank from looks. Sums of swaps cannot: they know clicks, and no prediction
+    of them. None where it would say nothing either."""
+    if looks is None or looks.depend_on_more_than_rank or not looks.known.any():
+        return None
+    return TRUST
 
 
 def _listed(ranks: NDArray[np.bool_]) -> str:

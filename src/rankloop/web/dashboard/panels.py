@@ -93,6 +93,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "guarded": model.view().guarded,
         "headline": headline(reading.guard or Guard(), model.settings.guards),
         "looks": examination.sentence(reading.looks, reading.believed),
+        "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
     }
 
