@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from rankloop import statistics
+from rankloop.errors import SettingsError
 from rankloop.intervals import (
     MIXED,
     anytime_confidence,
@@ -13,6 +15,12 @@ from rankloop.intervals import (
     ratio_interval,
     sample_variance,
     wilson,
+)
+from rankloop.statistics import Difference, fieller, interval
+from rankloop.summaries import (
+    interquartile_mean_interval,
+    performance_profile_band,
+    probability_of_improvement_interval,
 )
 
 
@@ -66,3 +74,25 @@ def test_a_variance_is_that_of_the_numbers_summed():
     assert sample_variance(4, values.sum(), (values**2).sum()) == pytest.approx(values.var(ddof=1))
     assert sample_variance(1, 2.0, 4.0) == 0.0
     assert sample_variance(3, 0.3, 3 * 0.1**2) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 2, -1, math.nan, None, "sure", True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda confidence: half_width(1.0, confidence),
+        lambda confidence: half_width(1.0, confidence, degrees=3),
+        lambda confidence: wilson(0.5, 10, confidence),
+        lambda confidence: anytime_half_width(1.0, 100, confidence),
+        lambda confidence: Difference(1.0, 0.0, 2.0).half_width(confidence),
+        lambda confidence: interval([1.0], confidence=confidence),
+        lambda confidence: statistics.ratio([1.0, 2.0], [1.0, 2.0], paired=True, confidence=confidence),
+        lambda confidence: fieller([1.0], [2.0], confidence=confidence),
+        lambda confidence: interquartile_mean_interval([1.0, 2.0], confidence=confidence),
+        lambda confidence: probability_of_improvement_interval([1.0], [2.0], confidence=confidence),
+        lambda confidence: performance_profile_band([1.0], [0.5], confidence=confidence),
+    ],
+)
+def test_a_confidence_that_is_none_is_refused_wherever_intervals_are_made(make, confidence):
+    with pytest.raises(SettingsError, match=r"confidence must be a number, above 0 and at most 0\.999999"):
+        make(confidence)

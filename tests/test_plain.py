@@ -200,6 +200,8 @@ def test_what_cannot_be_run_is_told_in_a_sentence(learner, user, sentence):
         ("rank", lambda X: [len(X)] * len(X), "Alphabet.rank: page must hold different indices"),
         ("rank", lambda X: [0], "Alphabet.rank: the page must hold [0-9]+ documents; got 1"),
         ("scores", lambda X: X, "Alphabet.scores must give one number per row"),
+        ("scores", lambda X: ["a"] * len(X), "Alphabet.scores must give one number per row; got .'a', "),
+        ("scores", lambda X: [[1.0], [1.0, 2.0]], "Alphabet.scores must give one number per row"),
     ],
 )
 def test_what_a_learner_may_not_answer_is_told_in_a_sentence(verb, does, sentence):
@@ -209,11 +211,48 @@ def test_what_a_learner_may_not_answer_is_told_in_a_sentence(verb, does, sentenc
         run(wrong, noisy)
 
 
-def test_a_learner_whose_scores_are_no_numbers_has_diverged():
+@pytest.mark.parametrize("score", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("every", [100, 0])
+@pytest.mark.filterwarnings("error")
+def test_a_learner_whose_scores_are_no_numbers_has_diverged_whether_or_not_it_is_measured(score, every):
     lost = Alphabet()
-    lost.scores = lambda X: np.full(len(X), np.nan)
-    with pytest.raises(DivergenceError, match="Alphabet diverged"):
+    lost.scores = lambda X: np.full(len(X), score)
+    sentence = "Alphabet diverged by impression [0-9]+: its scores .*; take smaller steps or scale the features"
+    with pytest.raises(DivergenceError, match=sentence):
+        run(lost, noisy, evaluate_every=every)
+
+
+def test_a_learner_whose_weights_are_no_numbers_has_diverged():
+    lost = Alphabet()
+    lost.weights = [0.0, np.inf]
+    with pytest.raises(DivergenceError, match="Alphabet diverged by impression 0: its weights are not finite"):
         run(lost, noisy)
+
+
+@pytest.mark.parametrize("weights", [[np.zeros(3), np.zeros((3, 2))], {"first": 1.0}, "none"])
+def test_weights_that_are_no_list_of_numbers_are_nobody_elses_affair(weights):
+    layered = Alphabet()
+    layered.weights = weights
+    assert run(layered, noisy, 20).weights.shape == (0,)
+
+
+@pytest.mark.parametrize("verb", ["rank", "learn"])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_a_learner_raises_because_it_diverged_is_told_as_that_and_all_else_is_its_own(verb):
+    def fail(X):
+        broken.weights = weights
+        raise ZeroDivisionError("theirs")
+
+    broken = Alphabet()
+    broken.__class__ = type("Alphabet", (Alphabet,), {"__deepcopy__": lambda self, memory: self})
+    setattr(broken, verb, fail)
+    weights = np.array([np.nan])
+    with pytest.raises(DivergenceError, match="Alphabet diverged by impression 0: its weights") as caught:
+        run(broken, noisy, evaluate_every=0)
+    assert str(caught.value.__cause__) == "theirs"
+    weights = broken.weights = np.zeros(1)
+    with pytest.raises(ZeroDivisionError, match="theirs"):
+        run(broken, noisy, evaluate_every=0)
 
 
 @pytest.mark.parametrize("option", [{"weights": [0.0] * 5}, {"gradient_variance": True}])

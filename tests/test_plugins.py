@@ -8,11 +8,12 @@ import pytest
 
 import rankloop as rl
 from rankloop import plugins
-from rankloop.errors import SettingsError
+from rankloop.errors import DataError, SettingsError
 from rankloop.learners import LEARNERS
 from rankloop.plugins import ATTRIBUTES, Registry, attribute, load, needed_by, register
 from rankloop.rankers import RANKERS, Ranker
 from rankloop.settings import whole_number
+from rankloop.studies.tuning.search import tune
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +110,34 @@ def test_people_see_the_attributes_that_a_plugin_brings_and_their_collection_lac
     assert run.settings["data"]["hash"] == seen.content_hash
     own = data.with_attributes(taste=lambda split: 0.0 * split.grades)
     assert person.seen_on(own) is own
+
+
+@pytest.mark.parametrize("call", ["simulate", "simulate_many", "tune"])
+@pytest.mark.parametrize(("wrong", "words"), [(ZeroDivisionError("by zero"), "by zero"), (SystemExit(3), "3")])
+def test_an_attribute_that_cannot_be_told_is_named_whoever_looks_at_it(call, wrong, words):
+    @attribute
+    def taste(split):
+        raise wrong
+
+    data, person = rl.load("tiny"), rl.users.trust(rl.users.ByAttribute("taste"))
+    calls = {
+        "simulate": lambda: rl.simulate(rl.PDGD(), person, data, 50, seed=1),
+        "simulate_many": lambda: rl.simulate_many(rl.PDGD(), person, data, 50, seeds=1, workers=1, progress=False),
+        "tune": lambda: tune(rl.PDGD(), person, data, search={"learning_rate": [0.1]}, impressions=5, workers=1),
+    }
+    sentence = f"the attribute taste failed: {type(wrong).__name__}: {words} .*test_plugins.py, line [0-9]+"
+    with pytest.raises(SettingsError, match=sentence) as caught:
+        calls[call]()
+    assert caught.value.__cause__ is wrong
+
+
+def test_what_an_attribute_says_in_a_sentence_of_its_own_stays_as_it_is():
+    @attribute
+    def taste(split):
+        return split.attribute("price")
+
+    with pytest.raises(DataError, match="the documents have no attribute 'price'"):
+        rl.users.trust(rl.users.ByAttribute("taste")).seen_on(rl.load("tiny"))
 
 
 def test_an_attribute_has_one_home_and_is_a_function():

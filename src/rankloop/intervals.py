@@ -2,9 +2,24 @@
 
 import math
 from statistics import NormalDist
+from typing import Any
 
+from rankloop.settings import require_number
+
+MOST_SURE = 0.999999
+"""An interval that is surer still has no end."""
 MIXED = 50.0
 """Where an interval that holds at all times is at its best: around twenty times as many observations."""
+
+
+def require_confidence(value: Any, owner: str = "interval") -> float:
+    """The value as a float; refuse what is no confidence that an interval can have.
+
+    >>> require_confidence(95)
+    Traceback (most recent call last):
+    rankloop.errors.SettingsError: interval: confidence must be a number, above 0 and at most 0.999999; got 95
+    """
+    return require_number(owner, "confidence", value, above=0, at_most=MOST_SURE)
 
 
 def half_width(standard_error: float, confidence: float = 0.95, degrees: float = math.inf) -> float:
@@ -13,6 +28,7 @@ def half_width(standard_error: float, confidence: float = 0.95, degrees: float =
     >>> round(half_width(1.0), 2), round(half_width(1.0, degrees=2), 2)
     (1.96, 4.3)
     """
+    require_confidence(confidence)
     if degrees == math.inf:
         return NormalDist().inv_cdf((1 + confidence) / 2) * standard_error
     from scipy import stats  # the service has normal intervals only, and starts without it
@@ -42,6 +58,7 @@ def anytime_half_width(standard_error: float, observations: float, confidence: f
     >>> [round(anytime_half_width(1.0, n), 2) for n in (50, 1_000, 20_000)]
     [3.66, 3.08, 3.47]
     """
+    require_confidence(confidence)
     grown = observations / MIXED
     return standard_error * math.sqrt((1 + 1 / grown) * math.log((1 + grown) / (1 - confidence) ** 2))
 

@@ -90,7 +90,7 @@ class _Job(NamedTuple):
                 self.learner, self.user, self.data, self.impressions, self.seed, progress=progress, **self.settings
             )
         except RankloopError as error:
-            raise type(error)(f"{self}: {error}") from None
+            raise type(error)(f"{self}: {error}") from error.__cause__
 
     def __str__(self) -> str:
         names = (getattr(one, "name", None) or type(one).__name__ for one in (self.learner, self.user, self.data))

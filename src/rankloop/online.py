@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.errors import DivergenceError, SettingsError
+from rankloop.divergence import is_broken, require_finite, scores_diverged
+from rankloop.errors import SettingsError
 from rankloop.learners import Learner, require_compiled, require_learner
-from rankloop.learners.contract import arrays_of
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
 from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
 from rankloop.settings import require_seed, require_whole_number
@@ -100,7 +100,7 @@ class OnlineRanker:
         self.impressions = 0
         with np.errstate(over="ignore"):
             self.model = require_compiled("OnlineRanker", learner, learner.model(features, page_size, seed, weights))
-        if self._is_broken():
+        if is_broken(self.model):
             raise SettingsError("OnlineRanker: weights must be within the range of float32")
         self._key = np.uint64(seed)
         self._room = 0
@@ -126,9 +126,7 @@ class OnlineRanker:
         rank_page(self.model, self._work, candidates, self._key, self.impressions, documents, notes)
         scores = self._work.base.scores[: len(candidates)].copy()
         if not np.isfinite(scores).all():
-            raise DivergenceError(
-                f"{self.learner.name}: features times weights left the range of float32; scale the features"
-            )
+            raise scores_diverged(self.learner, self.impressions)
         page = Page(documents, self.impressions, candidates, scores, notes)
         self.impressions += 1
         return page
@@ -161,15 +159,7 @@ class OnlineRanker:
             learn_page(model, self._work, page.candidates, *shown)
         for name, table in tables.items():
             getattr(self.model, name)[page.ranks] = table
-        if self._is_broken():
-            raise DivergenceError(
-                f"{self.learner.name} diverged by impression {self.impressions}: its weights left the range of "
-                f"float32; lower the learning rate or scale the features"
-            )
-
-    def _is_broken(self) -> bool:
-        """Whether anything that was learned is no longer a number: a method may keep more than weights."""
-        return not all(np.isfinite(array).all() for array in arrays_of(self.model).values())
+        require_finite(self.learner, self.model, self.impressions)
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
         try:

@@ -17,23 +17,24 @@ import multiprocessing
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable
-from copy import deepcopy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from rankloop.bare import is_learner
 from rankloop.data.collection import Collection, Split
-from rankloop.errors import DivergenceError, SettingsError
+from rankloop.divergence import require_finite, scores_diverged
+from rankloop.errors import DivergenceError, RankloopError, SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import DIRECTIONS, POLICY, USER, fill_uniforms, stream_key, uniform
 from rankloop.learners.contract import show
 from rankloop.loop import Record, draw_query, learn_page, learn_page_as_drawn, note_impression, rank_page
 from rankloop.metrics.formulas import Measures
 from rankloop.policies.plackett_luce import checked_clicks, checked_page
-from rankloop.rankers.linear import LINEAR
 from rankloop.users.contract import click_page
 
 _EVALUATED = 1 << 40
@@ -88,57 +89,6 @@ class Seen(NamedTuple):
     kept: Any
 
 
-class Bare:
-    """A learner that is an object, or a person that is a function, in the place of settings."""
-
-    learns_from = "clicks"
-    ranks_by_grades = False
-    has_gradient_variance = False
-    scoring_ranker = LINEAR
-
-    def __init__(self, given: Any) -> None:
-        self.given = given
-        kind = given if inspect.isroutine(given) else type(given)
-        self.name = str(getattr(given, "name", None) or kind.__name__)
-        self.place = f"{kind.__module__}.{kind.__qualname__}"
-
-    def model(self, _features: int, _page_size: int, _seed: int, weights: ArrayLike | None) -> Any:
-        """The object as it is: a copy learns, so that the same call gives the same run."""
-        if weights is not None:
-            raise SettingsError(f"simulate: {self.name} is an object and has its own start; leave weights out")
-        return deepcopy(self.given)
-
-    def compiled(self, _page_size: int, _split: Split) -> Any:
-        """The function itself, or a copy of an object that is called like one."""
-        return deepcopy(self.given)
-
-    def on(self, _data: Collection) -> "Bare":
-        """A function fits every collection, as far as anybody knows."""
-        return self
-
-    def settings(self, what: str) -> dict[str, str]:
-        """What a run says of it: code has no settings that could be written down."""
-        return {what: self.name, "python": self.place}
-
-
-def taken_as(kind: type, given: Any) -> Any:
-    """Settings of a kind as they are, an object or a function that can take their place as such."""
-    if isinstance(given, (kind, type)):
-        return given
-    fits = is_learner(given) if hasattr(kind, "learns_from") else callable(given)
-    return Bare(given) if fits else given
-
-
-def is_learner(model: Any) -> bool:
-    """Whether it is a learner in plain Python."""
-    return all(callable(getattr(model, verb, None)) for verb in ("rank", "learn"))
-
-
-def is_plain(model: Any, person: Any) -> bool:
-    """Whether what settings make is an object or a function, and no named tuple that kernels are compiled for."""
-    return is_learner(model) or callable(person)
-
-
 def by_name(owner: str, function: Callable[..., Any], known: tuple[str, ...]) -> tuple[str, ...]:
     """Which of the known arguments a function asks for; one that asks for others is refused.
 
@@ -187,7 +137,7 @@ class PlainLoop:
             self._learner.require_finite(stop)
             if stop in points:
                 checkpoints.append(self._learner.weights())
-                self._scores += self._learner.scores(self._data.test)
+                self._scores += self._learner.scores(stop)
             if progress is not None:
                 progress(done)
         same = {row.shape for row in checkpoints}
@@ -224,16 +174,20 @@ class _PlainLearner:
     """An object with `rank` and `learn`."""
 
     def __init__(self, learner: Any, model: Any, data: Collection, settings: dict[str, Any]) -> None:
+        self._settings = learner
         self._name = learner.name
         self._given = model
-        self._split = data.train
+        self._split, self._test = data.train, data.test
+        self._last = 0, 0
         self._ids = data.train.query_ids.tolist()
         self._seed, self._size = settings["seed"], settings["page_size"]
         self._ranking = by_name(f"{self._name}.rank", model.rank, _RANKING)
         self._learning = by_name(f"{self._name}.learn", model.learn, _LEARNING)
 
     def rank(self, i: int, q: int, begin: int, end: int) -> tuple[NDArray[np.int64], None]:
-        return self._page(self._split, i, self._ids[q], begin, end), None
+        self._last = begin, end
+        with self._or_diverged(i):
+            return self._page(self._split, i, self._ids[q], begin, end), None
 
     def _page(self, split: Split, i: int, query: int, begin: int, end: int) -> NDArray[np.int64]:
         given = {
@@ -265,24 +219,63 @@ class _PlainLearner:
             "query": self._ids[seen.query],
             "impression": seen.impression,
         }
-        self._given.learn(**{name: given[name] for name in self._learning})
+        with self._or_diverged(seen.impression):
+            self._given.learn(**{name: given[name] for name in self._learning})
+
+    @contextmanager
+    def _or_diverged(self, i: int) -> Iterator[None]:
+        """What a learner raises is its own affair, unless it comes of its weights or scores being no numbers."""
+        try:
+            yield
+        except RankloopError:
+            raise
+        except Exception as error:
+            try:
+                self.require_finite(i)
+            except DivergenceError as diverged:
+                raise diverged from error
+            raise
 
     def weights(self) -> NDArray[np.float64]:
-        return np.array(getattr(self._given, "weights", ()), dtype=np.float64).ravel()
+        """Those of a learner that has an array of numbers by this name; another may keep anything there."""
+        try:
+            return np.array(getattr(self._given, "weights", ()), dtype=np.float64).ravel()
+        except (TypeError, ValueError):
+            return np.zeros(0)
 
     def require_finite(self, stop: int) -> None:
-        pass  # it may not have weights; its scores are looked at
+        """As far as it can be seen: of a learner that only ranks, nothing can."""
+        if not np.isfinite(self.weights()).all():
+            raise DivergenceError(
+                f"{self._name} diverged by impression {stop:,}: its weights are not finite; {self._settings.remedy}"
+            )
+        begin, end = self._last
+        if self._can_score and end > begin:
+            self._scored(self._split.features[begin:end], stop)
 
-    def scores(self, test: Split) -> list[NDArray[np.float32]]:
+    @property
+    def _can_score(self) -> bool:
+        return callable(getattr(self._given, "scores", None))
+
+    def scores(self, stop: int) -> list[NDArray[np.float32]]:
         """Of every test document: as the learner scores them or, if it only ranks, by their places."""
-        if not callable(getattr(self._given, "scores", None)):
-            return [self._places(test)]
-        scores = np.asarray(self._given.scores(test.features), dtype=np.float32)
-        if scores.shape != test.grades.shape:
+        return [self._scored(self._test.features, stop) if self._can_score else self._places(self._test)]
+
+    def _scored(self, X: NDArray[np.float32], stop: int) -> NDArray[np.float32]:
+        given = self._given.scores(X)
+        try:
+            with np.errstate(over="ignore"):
+                scores = np.asarray(given, dtype=np.float32)
+        except (TypeError, ValueError):
+            raise SettingsError(f"{self._name}.scores must give one number per row; got {given!r:.100}") from None
+        if scores.shape != X.shape[:1]:
             raise SettingsError(f"{self._name}.scores must give one number per row; got shape {scores.shape}")
         if not np.isfinite(scores).all():
-            raise DivergenceError(f"{self._name} diverged: its scores are no longer finite; take smaller steps")
-        return [scores]
+            raise DivergenceError(
+                f"{self._name} diverged by impression {stop:,}: its scores left the range of float32; "
+                f"{self._settings.remedy}"
+            )
+        return scores
 
     def _places(self, test: Split) -> NDArray[np.float32]:
         places = np.full(len(test.grades), -np.inf, np.float32)
@@ -299,6 +292,7 @@ class _CompiledLearner:
     def __init__(self, learner: Any, model: Any, data: Collection, settings: dict[str, Any]) -> None:
         self._settings = learner
         self._model = model
+        self._data = data
         self._rows = data.train.arrays
         self._seed, self._size = np.uint64(settings["seed"]), settings["page_size"]
         self._work = learner.work(data.features, self._size, data.train.longest)
@@ -313,6 +307,8 @@ class _CompiledLearner:
             _show(*shown)
         else:
             rank_page(*shown)
+            if not np.isfinite(self._work.base.scores[: end - begin]).all():
+                raise scores_diverged(self._settings, i)
         return page, (notes, self._work.base.scores[: end - begin].copy() if self._keeps_scores else None)
 
     def learn(self, seen: Seen) -> None:
@@ -330,13 +326,10 @@ class _CompiledLearner:
         return np.array(self._model.ranker.weights)
 
     def require_finite(self, stop: int) -> None:
-        if not np.isfinite(self._model.ranker.rounded).all():
-            raise DivergenceError(
-                f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
-                f"lower the learning rate or scale the features"
-            )
+        require_finite(self._settings, self._model, stop, self._data.train)
 
-    def scores(self, _test: Split) -> list[NDArray[np.float32]]:
+    def scores(self, stop: int) -> list[NDArray[np.float32]]:
+        require_finite(self._settings, self._model, stop, self._data.test)
         return []  # the weights say it all
 
 

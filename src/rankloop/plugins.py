@@ -95,6 +95,23 @@ def attribute(function: Told) -> Told:
     return function
 
 
+def telling(name: str) -> Callable[[Any], Any]:
+    """The function that tells a plugin's attribute; what it raises becomes a sentence that names the attribute."""
+    function = ATTRIBUTES[name]
+
+    def told(split: Any) -> Any:
+        try:
+            return function(split)
+        except RankloopError:
+            raise
+        except (Exception, SystemExit) as error:
+            code = getattr(function, "__code__", None)
+            cause = _cause(error, Path(code.co_filename) if code else None)
+            raise SettingsError(f"the attribute {name} failed: {cause}") from error
+
+    return told
+
+
 def register(kind: Kind) -> Kind:
     """Make a user, learner or ranker of your own known by name, to study files and commands; for use as a decorator.
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.data.collection import Collection
-from rankloop.errors import DivergenceError, SettingsError
+from rankloop.bare import Bare, is_plain, taken_as
+from rankloop.data.collection import Collection, Split
+from rankloop.divergence import require_finite, scores_diverged
+from rankloop.errors import SettingsError
 from rankloop.evaluation import Measured, best_possible, measured
 from rankloop.kernels import when_compiling
 from rankloop.learners import Learner, require_learner, to_settings
@@ -18,7 +20,7 @@ from rankloop.loop import Pending, Record, run_impressions
 from rankloop.metrics.averaging import NothingRelevant
 from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import Metric, is_page_ndcg, named, with_ndcg
-from rankloop.plain import Bare, PlainLoop, is_plain, taken_as
+from rankloop.plain import PlainLoop
 from rankloop.rankers import Linear
 from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
@@ -168,7 +170,9 @@ class _Loop:
     ) -> None:
         train = data.train
         seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
+        self._learner = learner
         self._model = model
+        self._data = data
         self._work = learner.work(data.features, page_size, train.longest)
         self._user = person
         self._queries = train.arrays
@@ -194,16 +198,17 @@ class _Loop:
             self._advance(done, stop, record)
             seconds += time.perf_counter() - began
             done = stop
-            if not np.isfinite(self._model.ranker.rounded).all():
-                raise DivergenceError(
-                    f"the learner diverged by impression {stop:,}: its weights left the range of float32; "
-                    f"lower the learning rate or scale the features"
-                )
+            self._require_finite(stop, *([self._data.test] if stop in row_of else []))
             if stop in row_of:
                 checkpoints[row_of[stop]] = self._model.ranker.weights
             if progress is not None:
                 progress(done)
         return seconds, checkpoints
+
+    def _require_finite(self, stop: int, *measured_on: Split) -> None:
+        if not np.isfinite(self._work.base.scores).all():
+            raise scores_diverged(self._learner, stop)
+        require_finite(self._learner, self._model, stop, self._data.train, *measured_on)
 
     @property
     def weights(self) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
+from rankloop.intervals import half_width, require_confidence
 
 GeneraliseTo = Literal["this-collection", "similar-collections"]
 """What a test or an interval speaks of."""
@@ -100,6 +100,7 @@ class Difference(NamedTuple):
 
     def half_width(self, confidence: float = 0.95) -> float:
         """Half the width of the t-interval around the estimate."""
+        require_confidence(confidence)
         return half_width(self.standard_error, confidence, self.degrees) if self.standard_error else 0.0
 
     def _t(self, against: float) -> float:
@@ -340,6 +341,7 @@ def fieller(
     >>> print(fieller([1.0, 1.1, 0.9, 1.0], [2.0, 2.1, 1.9, 2.0]))
     0.5 (0.465 to 0.53)
     """
+    require_confidence(confidence)
     a, b = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     if len(a) != len(b):
         raise ValueError(f"paired samples must have the same size; got {len(a)} and {len(b)}")
@@ -354,7 +356,7 @@ def fieller(
     centre = np.zeros(len(a), np.int64) if _is_one_sample(counts) else places
     degrees = len(a) - len(np.unique(centre))
     rest_a, rest_b = (one - (np.bincount(centre, one) / np.bincount(centre))[centre] for one in (a, b))
-    squared = float(stats.t.ppf((1 + confidence) / 2, degrees)) ** 2 / (degrees * len(a))
+    squared = half_width(1.0, confidence, degrees) ** 2 / (degrees * len(a))
     below = mean_b**2 - squared * float(rest_b @ rest_b)
     middle = mean_a * mean_b - squared * float(rest_a @ rest_b)
     above = mean_a**2 - squared * float(rest_a @ rest_a)

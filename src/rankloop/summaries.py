@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width, wilson
+from rankloop.intervals import half_width, require_confidence, wilson
 from rankloop.statistics import THIS, GeneraliseTo
 
 DRAWS = 4000
@@ -138,6 +138,7 @@ def performance_profile_band(
     seed: int = 0,
 ) -> tuple[_Array, _Array]:
     """The pointwise interval of a profile: its lower and upper end at each threshold; NaN with too few runs."""
+    require_confidence(confidence)
     strata = list(_strata(values, tasks).values())
     if min((len(task) for task in strata), default=0) < FEWEST:
         nothing = np.full(np.shape(thresholds), np.nan)
@@ -203,6 +204,7 @@ def _drawn(strata: Iterable[_Array], seed: int) -> list[_Array]:
 
 
 def _interval(value: float, drawn: _Array, strata: Sequence[_Array], confidence: float) -> Estimate:
+    require_confidence(confidence)
     if min((len(task) for task in strata), default=0) < FEWEST or not math.isfinite(value):
         return Estimate(value, math.nan, math.nan)
     low, high = _ends(drawn, strata, confidence)

@@ -247,7 +247,7 @@ def test_enormous_weights_leave_no_nan():
         ({"method": "clipped"}, "clip=M goes with method='clipped'"),
         ({"clip": 3.0}, "clip=M goes with method='clipped'"),
         ({"method": "clipped", "clip": 0.0}, "clip must be a number, above 0"),
-        ({"confidence": 1.0}, "confidence must be below 1"),
+        ({"confidence": 1.0}, "confidence must be a number, above 0 and at most 0.999999"),
         ({"interval": "exact"}, "interval must be one of"),
         ({"resamples": 10}, "resamples must be a whole number, at least 100"),
         ({"seed": -1}, "seed must be a whole number"),

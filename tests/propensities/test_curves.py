@@ -2,8 +2,9 @@
 
 import pytest
 
+import rankloop as rl
 from rankloop.errors import SettingsError
-from rankloop.propensities import Known, PowerLaw
+from rankloop.propensities import Known, PowerLaw, learned
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,28 @@ def test_a_list_must_have_a_probability_for_every_rank_of_the_page():
     assert Known((0.9, 0.5)).at(2).tolist() == [0.9, 0.5]
     with pytest.raises(SettingsError, match="propensities are given for 2 ranks, but a page shows 3"):
         Known((0.9, 0.5)).at(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda: rl.PLRank(propensities=learned()),
+            r"PLRank: propensities must be .*power_law\(eta\) or .known",
+        ),
+        (
+            lambda: rl.Posterior(examination=learned()),
+            r"Posterior: examination must be .* the curve to begin with",
+        ),
+        (lambda: learned(prior=learned()), r"learned: prior must be .*power_law\(eta\) or .known"),
+    ],
+)
+def test_who_cannot_take_a_learned_curve_does_not_offer_it(make, sentence):
+    with pytest.raises(SettingsError, match=sentence) as refused:
+        make()
+    assert ".learned()" not in str(refused.value)
+
+
+def test_who_can_take_a_learned_curve_offers_it():
+    with pytest.raises(SettingsError, match=r"ROLTR: propensities must be .*, or .learned\(\); got 1.0"):
+        rl.ROLTR(propensities=1.0)

@@ -94,3 +94,9 @@ def test_pages_are_checked():
     with pytest.raises(SettingsError, match="at most 2"):
         effect.add([0.0, 1.0, 2.0], [0, 1, 2], [0, 0, 0])
     assert effect.verdict() == (0.0, 1.0, 0)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5])
+def test_a_page_without_a_rank_is_refused(size):
+    with pytest.raises(SettingsError, match="rank effect: page_size must be a whole number, at least 1"):
+        RankEffect(size)

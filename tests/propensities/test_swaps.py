@@ -118,3 +118,15 @@ def test_rank_ten_of_sixty_documents_is_found():
     error = math.log(curve.high[9] / curve.low[9]) / (2 * 1.96)
     assert abs(math.log(curve.curve[9] / examined[9])) < 4 * error
     assert rl.propensities.power_law(1.0).at(10)[9] == examined[9]
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, "ten"])
+def test_a_page_without_a_rank_is_refused(size):
+    with pytest.raises(SettingsError, match="swaps: page_size must be a whole number, at least 1"):
+        Swaps(size)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 2, -1, math.nan, "sure"])
+def test_a_confidence_that_is_none_is_refused(confidence):
+    with pytest.raises(SettingsError, match=r"confidence must be a number, above 0 and at most 0\.999999"):
+        Swaps(3).examination(confidence)

@@ -159,7 +159,12 @@ def test_an_attribute_that_cannot_be_told_is_a_sentence_with_file_and_line(place
     (place / "own.toml").write_text(STUDY.replace('["methods"]', '["tastes", "methods"]').replace('["noisy"]', people))
     refused = preloaded.run("run", "own.toml", cwd=place)
     assert (refused.returncode, refused.stderr.strip().count("\n")) == (2, 0)
-    assert f"taste failed: {words} ({place / 'tastes.py'}, line 6)" in refused.stderr
+    sentence = f"the attribute taste failed: {words} ({place / 'tastes.py'}, line 6)"
+    assert sentence in refused.stderr
+    chosen = ("--user", people[1:-1], "--data", "tiny", "--set", "learning_rate=0.01", "--workers", 1)
+    refused = preloaded.run("tune", "PDGD", "--plugin", "tastes", *chosen, cwd=place)
+    assert refused.returncode == 2
+    assert refused.stderr.strip().splitlines()[-1].endswith(sentence)
 
 
 def test_a_command_takes_plugins_for_a_study_that_does_not_name_them(place):

@@ -224,6 +224,11 @@ class Split:
         return digest_of_splits({"": self._content_digest, **digests_of_columns(self._attributes)})
 
     @cached_property
+    def largest(self) -> float:
+        """The largest feature, whatever its sign."""
+        return max(float(self._features.max()), -float(self._features.min()))
+
+    @cached_property
     def _content_digest(self) -> str:
         """Of the four arrays, without attributes."""
         if self._known_digest is not None:

@@ -136,6 +136,12 @@ class Learner(
         """The reward that the method learns from; None if it learns from none."""
         return None
 
+    @property
+    def remedy(self) -> str:
+        """What helps if its weights, or the scores they give, grow beyond all numbers."""
+        rate = "lower the learning rate or " if "learning_rate" in self.__struct_fields__ else ""
+        return f"{rate}scale the features"
+
     def require_affordable(self, features: int, page_size: int) -> None:
         """Refuse settings that are possible, but would take a service down: too much memory or time, or overflow."""
         require_usable(self, self.name)

@@ -87,6 +87,11 @@ class PairRank(Learner, frozen=True):
         """Uniform inside blocks is softmax(s) of the scores that are kept with the page."""
         return 1.0
 
+    @property
+    def remedy(self) -> str:
+        """What holds weights together."""
+        return "raise the regularisation or scale the features"
+
     def require_affordable(self, features: int, page_size: int) -> None:
         """Two numbers for each pair of features are kept, and read at every page."""
         super().require_affordable(features, page_size)

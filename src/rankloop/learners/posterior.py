@@ -47,6 +47,11 @@ FORGETTINGS = 16
 """In how many steps a half-life is forgotten."""
 
 
+def _begun_with(owner: str, name: str, curve: object) -> Propensities:
+    """The curve that learning begins with."""
+    return assumed(owner, name, curve, ", the curve to begin with: it learns how far people look by itself")
+
+
 class Posterior(Learner, frozen=True):
     """A Gaussian posterior of the ranker's weights and of the examination curve. It needs no settings.
 
@@ -81,7 +86,7 @@ class Posterior(Learner, frozen=True):
     level_shape: Annotated[float, number(at_least=0, usable=(0.0, 1e6))] = 1.0
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
-    examination: Annotated[Propensities, Rule(assumed)] = FIRST_GUESS
+    examination: Annotated[Propensities, Rule(_begun_with)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
     half_life: Annotated[float, number(at_least=0)] = 0.0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
+from rankloop.intervals import MOST_SURE, half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import below, stream_key
 from rankloop.offpolicy.weights import Evidence
@@ -70,7 +70,7 @@ class Rules(msgspec.Struct, frozen=True):
     method: Annotated[str, choice(METHODS)] = "plain"
     clip: Annotated[float | None, number(above=0, optional=True)] = None
     interval: Annotated[str, choice(("normal", "bootstrap"))] = "normal"
-    confidence: Annotated[float, number(above=0)] = 0.95
+    confidence: Annotated[float, number(above=0, at_most=MOST_SURE)] = 0.95
     minimum_effective: Annotated[float, number(at_least=0)] = 100.0
     minimum_rewarded: Annotated[float, number(at_least=0)] = 10.0
     seed: int = 0
@@ -79,8 +79,6 @@ class Rules(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         check_settings(self, "Rules")
         require_seed("Rules", self.seed)
-        if not self.confidence < 1:
-            raise SettingsError(f"Rules: confidence must be below 1, as 0.95; got {self.confidence!r}")
         if (self.method == "clipped") != (self.clip is not None):
             raise SettingsError(f"Rules: clip=M goes with method='clipped', and only with it; got {self!r}")
 

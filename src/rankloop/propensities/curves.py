@@ -87,11 +87,14 @@ def named(name: str) -> Propensities:
     return curve_of("propensities", "name", name)
 
 
-def assumed(owner: str, name: str, curve: object) -> Propensities:
-    """The curve; refuse anything that is none. Equal to the default, it *is* the default, and not printed."""
+def assumed(owner: str, name: str, curve: object, what: str = "") -> Propensities:
+    """The curve; refuse anything that is none. Equal to the default, it *is* the default, and not printed.
+
+    `what` is said of it in the refusal: what the owner does with it, or takes in its place.
+    """
     if not isinstance(curve, (PowerLaw, Known)):
         raise SettingsError(
-            f"{owner}: {name} must be rl.propensities.power_law(eta), .known([...]) or .learned(); got {curve!r}"
+            f"{owner}: {name} must be rl.propensities.power_law(eta) or .known([...]){what}; got {curve!r}"
         )
     return BELIEF if curve == BELIEF else curve
 

@@ -50,7 +50,7 @@ def learned(prior: Propensities = BELIEF, weight: float = 100.0, *, monotone: bo
 
 def assumed_or_learned(owner: str, name: str, curve: object) -> "Propensities | Learned":
     """The curve, or how it is learned; refuse anything else."""
-    return curve if isinstance(curve, Learned) else assumed(owner, name, curve)
+    return curve if isinstance(curve, Learned) else assumed(owner, name, curve, ", or .learned()")
 
 
 class AssumedExamination(NamedTuple):

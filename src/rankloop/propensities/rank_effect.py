@@ -29,6 +29,7 @@ from rankloop.policies.plackett_luce import (
     remaining_without,
     swap_weight,
 )
+from rankloop.settings import require_whole_number
 
 
 class Verdict(NamedTuple):
@@ -59,7 +60,7 @@ class RankEffect:
     """
 
     def __init__(self, page_size: int) -> None:
-        self.clicks = np.zeros((2, page_size))
+        self.clicks = np.zeros((2, require_whole_number("rank effect", "page_size", page_size, at_least=1)))
         """How often each rank was shown, and clicked: what is expected of the next page."""
         self.sums = np.zeros(3)
         """Of the pages' statistics, of their squares, and how many pages."""

@@ -20,6 +20,7 @@ from rankloop.intervals import half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import exp, whole_blocks
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
+from rankloop.settings import require_whole_number
 
 Array = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Swaps:
     """
 
     def __init__(self, page_size: int) -> None:
-        self.moments = empty_moments(page_size)
+        self.moments = empty_moments(require_whole_number("swaps", "page_size", page_size, at_least=1))
 
     def add(self, scores: ArrayLike, page: ArrayLike, clicks: ArrayLike, temperature: float = 1.0) -> None:
         """Take in a page, with the scores that drew it."""

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
+from rankloop.intervals import half_width, require_confidence
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_returns, checked_scores
 from rankloop.propensities.swaps import SwapCurve, noted_swaps
-from rankloop.settings import require_number, require_whole_number
+from rankloop.settings import require_whole_number
 
 Array = NDArray[np.float64]
 LEAST_CLICKS = 20.0
@@ -36,8 +36,6 @@ LEAST_SLOPE = 2.0
 """Slopes below a rank are known where its own covariance with the prediction is this many standard errors from 0."""
 MOST_RANKS = 1_000
 """The sums grow with the square of the ranks."""
-MOST_SURE = 0.999999
-"""Of intervals: one that is surer still has no end."""
 LARGEST = 1e100
 """Predictions are squared, and their squares too; beyond this, sums would be infinite."""
 COLUMNS = 8
@@ -263,7 +261,7 @@ def _curves(
     confidence: float,
 ) -> tuple[SwapCurve, SwapCurve]:
     """A function's two halves, with intervals, for all ranks; NaN below what is known."""
-    require_number("trust", "confidence", confidence, above=0, at_most=MOST_SURE)
+    require_confidence(confidence, "trust")
     ranks = (len(moments) - 1) // COLUMNS + 1
     filled = np.full((3, 2, ranks), np.nan)
     if len(known):

@@ -1,16 +1,12 @@
-"""What is wrong with somebody's own work, in one sentence.
-
-Of a kernel the compiler tells it: Numba in fifty lines, most of them ours. An attribute is plain Python, and raises.
-"""
+"""What is wrong with somebody's own kernel, in one sentence: Numba tells it in fifty lines, most of them ours."""
 
 import re
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from numba.core.errors import NumbaError
 
-from rankloop.errors import RankloopError, SettingsError
+from rankloop.errors import SettingsError
 
 _VERBS = {"click", "show", "learn", "score", "score_several", "ascend"}  # what is written with @implements
 # Numba nests what it says: what is wrong in a function that is called stands within what is wrong with the call.
@@ -31,23 +27,6 @@ def in_one_sentence() -> Iterator[None]:
         yield
     except NumbaError as error:
         raise SettingsError(sentence(str(error))) from error
-
-
-@contextmanager
-def telling_whose(files: set[str]) -> Iterator[None]:
-    """Say what is raised inside the `with` block by functions of these files, with file and line."""
-    try:
-        yield
-    except RankloopError:
-        raise
-    except (Exception, SystemExit) as error:
-        theirs = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-        if not theirs:
-            raise
-        what = f"{type(error).__name__}: {error}"
-        raise SettingsError(
-            f"{theirs[-1].name} failed: {what} ({theirs[-1].filename}, line {theirs[-1].lineno})"
-        ) from None
 
 
 def sentence(message: str) -> str:

@@ -18,14 +18,13 @@ from rankloop.data import Collection, load
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
-from rankloop.plugins import ATTRIBUTES
 from rankloop.rankers import weight_count
 from rankloop.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
 from rankloop.studies.held import STARTED, Start, note_start
-from rankloop.studies.mistakes import in_one_sentence, telling_whose
+from rankloop.studies.mistakes import in_one_sentence
 from rankloop.studies.records import (
     Results,
     key_of,
@@ -207,9 +206,7 @@ def run_cell(cell: Cell) -> Run:
 def collection_of(cell: Cell) -> Collection:
     """The collection of a cell, mapped from the store, with the attributes that its people look at."""
     data = load(cell.source.data, fold=cell.fold, scale=cell.source.scale)
-    told = [ATTRIBUTES[name] for name in cell.user.all_attributes if name in ATTRIBUTES]
-    with telling_whose({function.__code__.co_filename for function in told if hasattr(function, "__code__")}):
-        found: Collection = cell.user.seen_on(data)
+    found: Collection = cell.user.seen_on(data)
     return found
 
 

@@ -7,7 +7,7 @@ probability λ.
 from typing import Annotated, Self
 
 from rankloop.data.collection import Split
-from rankloop.settings import check_settings, number, settle
+from rankloop.settings import number, settle
 from rankloop.users.attraction import Attracted, Attraction
 from rankloop.users.behaviour import Behaviour
 from rankloop.users.stopping import Stopping, graded_stopping, settled_stopping, stops_of
@@ -29,7 +29,6 @@ class DynamicBayesianNetwork(Attracted, frozen=True):
     continuation: Annotated[float, number(at_least=0, at_most=1)] = 0.9
 
     def __post_init__(self) -> None:
-        check_settings(self, "DynamicBayesianNetwork")
         super().__post_init__()
         settle(self, satisfaction=settled_stopping(self, "satisfaction", self.satisfaction))
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 
 from rankloop.data.collection import Split
-from rankloop.settings import check_settings, choice, settle
+from rankloop.settings import choice, settle
 from rankloop.users.attraction import Attracted, Attraction
 from rankloop.users.behaviour import Behaviour
 from rankloop.users.stopping import Stopping, graded_stopping, settled_stopping, stops_of
@@ -43,7 +43,6 @@ class Cascade(Attracted, frozen=True):
     stopping: Stopping = None
 
     def __post_init__(self) -> None:
-        check_settings(self, "Cascade")
         super().__post_init__()
         settle(self, stopping=settled_stopping(self, "stopping", self.stopping))
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.plugins import ATTRIBUTES, Registry, name_in_files
+from rankloop.plugins import ATTRIBUTES, Registry, name_in_files, telling
 from rankloop.propensities import Propensities
-from rankloop.settings import require_whole_number, settle
+from rankloop.settings import check_settings, require_whole_number, settle
 from rankloop.users.behaviour import Behaviour, People, click_people, forward, shares_at, together
 
 USERS = Registry("user")
@@ -66,6 +66,7 @@ class User(
     """What tables, figures and `--only` call this person; by default it follows from the settings."""
 
     def __post_init__(self) -> None:
+        check_settings(self, type(self).__name__)
         if not isinstance(self.name, str):
             raise SettingsError(f"{type(self).__name__}: name must be text; got {self.name!r}")
         if not self.name:
@@ -112,7 +113,7 @@ class User(
     def seen_on(self, data: Collection) -> Collection:
         """The collection as this person sees it: with attributes that it lacks, where a plugin brings them."""
         lacking = [name for name in self.all_attributes if name not in data.train.attributes]
-        brought = {name: ATTRIBUTES[name] for name in lacking if name in ATTRIBUTES}
+        brought = {name: telling(name) for name in lacking if name in ATTRIBUTES}
         return data.with_attributes(**brought) if brought else data
 
     @property

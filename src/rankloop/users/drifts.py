@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from rankloop.errors import SettingsError
-from rankloop.settings import check_settings, require_whole_number, settle, whole_number
+from rankloop.settings import require_whole_number, settle, whole_number
 from rankloop.users.contract import Crowd, User
 from rankloop.users.mixtures import settled_people
 
@@ -31,10 +31,10 @@ class Drift(User, frozen=True):
     over: Annotated[int, whole_number()] = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, "Drift")
         settle(self, people=settled_people("Drift", self.people))
         if any(len(one.crowd().knots) > 1 for one in self.people):
             raise SettingsError("Drift: people must not drift themselves; put all changes into one list")
+        super().__post_init__()
         given: Any = self.at
         if not isinstance(given, (list, tuple)) or len(given) != len(self.people) - 1:
             raise SettingsError(
@@ -47,7 +47,6 @@ class Drift(User, frozen=True):
                 f"Drift: at must increase, each change beginning after the one before has ended; "
                 f"got {list(self.at)} with over {self.over}"
             )
-        super().__post_init__()
 
     def default_name(self) -> str:
         """Everybody, in order."""
