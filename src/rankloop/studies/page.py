@@ -60,7 +60,8 @@ def _templates() -> Environment:
 
 def html(title: str, blocks: Sequence[Block], folder: Path) -> str:
     """The page. Its policy lets it load nothing at all: the style is named by its hash, pictures are data."""
-    style = (resources.files("rankloop.studies") / "assets" / "report.css").read_text(encoding="utf-8")
+    assets = resources.files("rankloop.studies") / "assets"
+    style = "".join((assets / name).read_text(encoding="utf-8") for name in ("report.css", "blocks.css"))
     images = {
         block.name: _image(folder / f"figures/{block.name}.svg") for block in blocks if isinstance(block, Picture)
     }

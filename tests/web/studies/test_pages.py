@@ -241,3 +241,13 @@ def test_other_names_of_this_machine_see_nothing(results, host):
     answer = looking_at(results).get("/study/small", headers={"host": host})
     assert answer.status_code == 403
     assert "small" not in answer.text
+
+
+def test_blocks_look_the_same_in_the_viewer_and_in_the_report_for_there_is_one_style_of_them(client, results):
+    shared = client.get("/static/blocks.css")
+    assert shared.headers["content-type"].startswith("text/css")
+    assert shared.text in (results / "small" / "report.html").read_text(encoding="utf-8")
+    assert "/static/blocks.css" in client.get("/study/small").text
+    rules = set(shared.text.splitlines()) - {"", "}"}
+    own = client.get("/static/studies.css").text.splitlines()
+    assert not rules & {line for line in own if not line.startswith("@media")}
