@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rankloop import statistics
+from rankloop import ratios
 from rankloop.errors import SettingsError
 from rankloop.intervals import (
     MIXED,
@@ -16,7 +16,7 @@ from rankloop.intervals import (
     sample_variance,
     wilson,
 )
-from rankloop.statistics import Difference, fieller, interval
+from rankloop.statistics import Difference, interval
 from rankloop.summaries import (
     interquartile_mean_interval,
     performance_profile_band,
@@ -86,8 +86,8 @@ def test_a_variance_is_that_of_the_numbers_summed():
         lambda confidence: anytime_half_width(1.0, 100, confidence),
         lambda confidence: Difference(1.0, 0.0, 2.0).half_width(confidence),
         lambda confidence: interval([1.0], confidence=confidence),
-        lambda confidence: statistics.ratio([1.0, 2.0], [1.0, 2.0], paired=True, confidence=confidence),
-        lambda confidence: fieller([1.0], [2.0], confidence=confidence),
+        lambda confidence: ratios.ratio([1.0, 2.0], [1.0, 2.0], paired=True, confidence=confidence),
+        lambda confidence: ratios.fieller([1.0], [2.0], confidence=confidence),
         lambda confidence: interquartile_mean_interval([1.0, 2.0], confidence=confidence),
         lambda confidence: probability_of_improvement_interval([1.0], [2.0], confidence=confidence),
         lambda confidence: performance_profile_band([1.0], [0.5], confidence=confidence),

@@ -7,23 +7,20 @@ could be, since each impression has to read its query's features at least once.
 import gzip
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numba
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 
 from rankloop.data import read
-from rankloop.data.collection import Arrays, Collection, Split
+from rankloop.data.collection import Collection
 from rankloop.kernels.triangular import MANY, add_rows, solve_lower, solve_upper, whole_lanes
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.loop import draw_query
@@ -31,10 +28,10 @@ from rankloop.rankers import MLP
 from rankloop.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
+from rankloop.yardsticks import DOCUMENTS, FEATURES, mslr_shaped, multiply_rows, numpy_roltr, sum_rows, write_svmlight
 
 # Impressions per second of the ROLTR authors' published code, measured on machines of the same kind.
 AUTHORS = {"ROLTR": 98, "PDGD": 2520, "DBGD": 705, "PMGD": 31, "COLTR": 566}
-DOCUMENTS, FEATURES = 125, 136
 UNITS = 64
 
 
@@ -65,16 +62,16 @@ def run(quick: bool = False, progress: Callable[[str], None] = lambda title: Non
 
 def against_memory(quick: bool) -> Section:
     """ROLTR against a vectorised sum over the same rows in the same order, and against NumPy."""
-    data = _mslr_shaped(1_000 if quick else 16_000)
+    data = mslr_shaped(1_000 if quick else 16_000)
     impressions = 20_000 if quick else 60_000
     order = np.array([draw_query(np.uint64(1), i, data.train.queries) for i in range(impressions)])
     arrays, few = data.train.arrays, order[:2_000]
-    _sum_rows(arrays.features, arrays.offsets, order[:10])  # compiles
+    sum_rows(arrays.features, arrays.offsets, order[:10])  # compiles
     rates = [
         (
-            impressions / _seconds(lambda: _sum_rows(arrays.features, arrays.offsets, order)),
+            impressions / _seconds(lambda: sum_rows(arrays.features, arrays.offsets, order)),
             _simulated_rate(ROLTR(), data, impressions),
-            len(few) / _seconds(lambda: _numpy_roltr(arrays, few)),
+            len(few) / _seconds(lambda: numpy_roltr(arrays, few)),
         )
         for _ in range(3)
     ]  # in turn, so that a slow moment of the machine meets all three
@@ -96,7 +93,7 @@ def against_memory(quick: bool) -> Section:
 
 def methods(quick: bool) -> Section:
     """Every method on the same working set, noisy clicks."""
-    data = _mslr_shaped(1_000 if quick else 16_000)
+    data = mslr_shaped(1_000 if quick else 16_000)
     learners: list[Learner] = [Posterior(), ROLTR(), PDGD(), DBGD(), PMGD(), COLTR(), MDPRank()]
     rows, values = [], {}
     for learner in learners:
@@ -130,14 +127,14 @@ def networks(quick: bool) -> Section:
 
 def network_rates(quick: bool) -> dict[str, float]:
     """Impressions per second of the product and of the learners, best of three, where BLAS was told to use one core."""
-    data = _mslr_shaped(1_000 if quick else 8_000)
+    data = mslr_shaped(1_000 if quick else 8_000)
     impressions = 2_000 if quick else 10_000
     order = [draw_query(np.uint64(1), i, data.train.queries) for i in range(impressions)]
     W = np.random.default_rng(1).normal(size=(FEATURES, UNITS)).astype(np.float32)
     learners = [PDGD(ranker=MLP(hidden=(UNITS,))), ROLTR(ranker=MLP(hidden=(UNITS,)))]
     rates: dict[str, float] = {}
     for _ in range(3):  # in turn, so that a slow moment of the machine meets all
-        measured = {"product": impressions / _seconds(lambda: _multiply_rows(data.train.arrays, order, W))}
+        measured = {"product": impressions / _seconds(lambda: multiply_rows(data.train.arrays, order, W))}
         measured |= {learner.name: _simulated_rate(learner, data, impressions) for learner in learners}
         rates = {name: max(rate, rates.get(name, 0.0)) for name, rate in measured.items()}
     return rates
@@ -148,7 +145,7 @@ def posterior(quick: bool) -> Section:
     rows: list[list[str]] = []
     values: dict[str, float] = {}
     for features in (46, 136, 700):
-        data = _mslr_shaped(200 if quick else 2_000, features=features)
+        data = mslr_shaped(200 if quick else 2_000, features=features)
         rate = _best_rate(Posterior(), data, 1_000 if quick else 5_000)
         ours, blas = _posterior_updates(features, 50 if quick else 500)
         rows.append([str(features), f"{rate:,.0f}", f"{1e6 * ours:,.0f}", f"{1e6 * blas:,.0f}", f"{blas / ours:.1f} ×"])
@@ -174,11 +171,11 @@ def growth(quick: bool) -> Section:
     """How the cost of an impression grows with candidates, features and queries."""
     queries = 300 if quick else 2_000
     impressions = 5_000 if quick else 20_000
-    base = _mslr_shaped(queries)
+    base = mslr_shaped(queries)
     others = {
-        "twice the candidates": _mslr_shaped(queries, documents=2 * DOCUMENTS),
-        "twice the features": _mslr_shaped(queries, features=2 * FEATURES),
-        "four times the queries": _mslr_shaped(4 * queries),
+        "twice the candidates": mslr_shaped(queries, documents=2 * DOCUMENTS),
+        "twice the features": mslr_shaped(queries, features=2 * FEATURES),
+        "four times the queries": mslr_shaped(4 * queries),
     }
     reference = _best_rate(ROLTR(), base, impressions)
     costs = {name: reference / _best_rate(ROLTR(), data, impressions) for name, data in others.items()}
@@ -207,7 +204,7 @@ def memory(quick: bool) -> Section:
 def reader(quick: bool) -> Section:
     """The SVMlight reader on MSLR-shaped text, against scikit-learn's where that is installed."""
     with tempfile.TemporaryDirectory() as folder:
-        path = _write_svmlight(Path(folder), documents=5_000 if quick else 60_000)
+        path = write_svmlight(Path(folder), documents=5_000 if quick else 60_000)
         megabytes = path.stat().st_size / 1e6
         read(path)
         ours = megabytes / min(_seconds(lambda: read(path)) for _ in range(3))
@@ -263,17 +260,6 @@ def as_markdown(results: Results) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _mslr_shaped(queries: int, documents: int = DOCUMENTS, features: int = FEATURES) -> Collection:
-    """Random features with MSLR's shape; what they mean is of no interest here."""
-    draws = np.random.default_rng(1)
-    lengths = np.clip(draws.lognormal(np.log(documents) - 0.125, 0.5, queries), 5, 8 * documents)
-    offsets = np.r_[0, np.cumsum(lengths.astype(np.int64))]
-    grades = draws.choice(5, size=offsets[-1], p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(np.uint8)
-    rows = draws.random((offsets[-1], features), dtype=np.float32)
-    split = Split(rows, offsets, grades, np.arange(queries))
-    return Collection("benchmark", train=split, test=split)
-
-
 def _simulated_rate(learner: Learner, data: Collection, impressions: int) -> float:
     run = simulate(learner, noisy(), data, impressions=impressions, seed=1, evaluate_every=0)
     return run.impressions_per_second
@@ -318,7 +304,7 @@ def _worker_rates(workers: int, impressions: int) -> list[float]:
 
 
 def _worker_rate(impressions: int) -> float:
-    data = _mslr_shaped(4_000)
+    data = mslr_shaped(4_000)
     _simulated_rate(ROLTR(), data, 1_000)
     return _simulated_rate(ROLTR(), data, impressions)
 
@@ -329,93 +315,13 @@ def _seconds(job: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-@numba.njit(fastmath=True)
-def _sum_rows(features, offsets, order):
-    total = np.float32(0.0)
-    for q in order:
-        rows = features[offsets[q] : offsets[q + 1]].reshape(-1)
-        part = np.float32(0.0)
-        for j in range(rows.size):
-            part += rows[j]
-        total += part
-    return total
-
-
-def _multiply_rows(arrays: Arrays, order: Iterable[int], W: NDArray[np.float32]) -> NDArray[np.float32]:
-    """X W for the queries in their order; the last product."""
-    for q in order:
-        product = arrays.features[arrays.offsets[q] : arrays.offsets[q + 1]] @ W
-    return product
-
-
-def _numpy_roltr(arrays: Arrays, order: NDArray[np.int64]) -> None:
-    """The same update in NumPy, closed form: what careful array code without a compiler can do."""
-    draws = np.random.default_rng(1)
-    weights = np.zeros(arrays.features.shape[1], np.float32)
-    discount = 1.0 / np.log2(np.arange(2, 12))
-    propensity = 1.0 / np.arange(1, 11)
-    attraction = np.array([0.4, 0.6, 0.7, 0.8, 0.9])
-    for q in order:
-        rows = slice(arrays.offsets[q], arrays.offsets[q + 1])
-        X, grades = arrays.features[rows], arrays.grades[rows]
-        scores = (X @ weights).astype(np.float64)
-        keys = scores + draws.gumbel(size=len(scores))
-        k = min(10, len(scores))
-        page = np.argpartition(-keys, k - 1)[:k]
-        page = page[np.argsort(-keys[page])]
-        clicks = draws.random(k) < attraction[grades[page]] * propensity[:k]
-        p, weight = propensity[:k], discount[:k]
-        returns = np.where(clicks, weight * (2.0 - p) / p, -weight)
-        hidden = scores.copy()
-        hidden[page] = -np.inf
-        top = hidden.max()
-        bottom = top + np.log(np.exp(hidden - top).sum()) if np.isfinite(top) else -np.inf
-        logs = np.logaddexp.accumulate(np.r_[bottom, scores[page][::-1]])[:0:-1]
-        carried = np.empty(k)
-        total = 0.0
-        for t in range(k):
-            total = total * np.exp(logs[t] - logs[t - 1]) + returns[t] if t else returns[0]
-            carried[t] = total
-        slope = -np.exp(hidden - logs[-1]) * total
-        slope[page] = returns - np.exp(scores[page] - logs) * carried
-        weights += np.float32(0.01) * (slope.astype(np.float32) @ X)
-
-
-def _write_svmlight(folder: Path, documents: int) -> Path:
-    """Text as MSLR-WEB10K has it: small integers, six-digit decimals, large counts, all features given."""
-    draws = np.random.default_rng(1)
-    path = folder / "mslr-shaped.txt"
-    kinds = draws.integers(0, 3, FEATURES)
-    with path.open("w") as file:
-        for d in range(documents):
-            values = draws.gamma(1.0, 10.0, FEATURES)
-            row = [
-                f"{j + 1}:{value:.0f}" if kind == 0 else f"{j + 1}:{value:.6f}" if kind == 1 else f"{j + 1}:0"
-                for j, (kind, value) in enumerate(zip(kinds, values, strict=True))
-            ]
-            file.write(f"{d % 5} qid:{d // DOCUMENTS} {' '.join(row)} \n")
-    return path
-
-
 def _python(script: str, environment: dict[str, str] | None = None) -> float:
     return float(subprocess.check_output([sys.executable, "-c", script], env=environment))
 
 
-def peak_memory_kb() -> int:
-    """The largest resident set of this process so far, in kB.
-
-    Linux keeps `ru_maxrss` across exec, so that a child reports its parent's peak; VmHWM starts anew.
-    """
-    try:
-        status = Path("/proc/self/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0])
-    except (OSError, IndexError):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
 _MEMORY_SCRIPT = """
 import rankloop as rl
-from rankloop.benchmark import peak_memory_kb
+from rankloop.yardsticks import peak_memory_kb
 rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), impressions={impressions}, seed=1, evaluate_every=0)
 print(peak_memory_kb())
 """

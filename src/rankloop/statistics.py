@@ -63,7 +63,7 @@ def interval(
     3.1 ± 0.3 | 3.1 ± 25
     """
     sample = np.asarray(values, dtype=np.float64)
-    mean = _mean(sample, _indexed(folds, len(sample)), generalise_to)
+    mean = _mean(sample, indexed(folds, len(sample)), generalise_to)
     return Interval(mean.estimate, half_width(mean.standard_error, confidence, mean.degrees))
 
 
@@ -110,7 +110,8 @@ class Difference(NamedTuple):
         return distance / self.standard_error
 
 
-_UNKNOWN = Difference(math.nan, math.nan, math.nan)
+UNKNOWN = Difference(math.nan, math.nan, math.nan)
+"""Where there is nothing to compare."""
 
 
 def _mean(sample: _Array, places: NDArray[np.int64], generalise_to: GeneraliseTo) -> Difference:
@@ -122,7 +123,7 @@ def _mean(sample: _Array, places: NDArray[np.int64], generalise_to: GeneraliseTo
     """
     runs, counts = len(sample), np.bincount(places)
     if not runs:
-        return _UNKNOWN
+        return UNKNOWN
     means = np.bincount(places, sample) / counts
     if require_generalisation(generalise_to) == SIMILAR:
         if len(means) < 2:
@@ -137,13 +138,13 @@ def _spread(sample: _Array, places: NDArray[np.int64], counts: NDArray[np.int64]
     """The variance of a run whose fold is given, and its degrees of freedom."""
     if len(sample) < 2:
         return math.nan, math.nan
-    if _is_one_sample(counts):
+    if is_one_sample(counts):
         return float(sample.var(ddof=1)), len(sample) - 1.0
     degrees = float(len(sample) - len(counts))
     return float(((sample - means[places]) ** 2).sum()) / degrees, degrees
 
 
-def _is_one_sample(counts: NDArray[np.int64]) -> bool:
+def is_one_sample(counts: NDArray[np.int64]) -> bool:
     """Whether all runs are taken as one: there is a single fold, or a fold with a single run."""
     return bool(len(counts) == 1 or counts.min() < 2)
 
@@ -171,9 +172,9 @@ def difference(
     if paired and len(a) != len(b):
         raise ValueError(f"paired samples must have the same size; got {len(a)} and {len(b)}")
     if not len(a) or not len(b):
-        return _UNKNOWN
+        return UNKNOWN
     if paired:
-        found = _mean(a - b, _indexed(folds, len(a)), generalise_to)
+        found = _mean(a - b, indexed(folds, len(a)), generalise_to)
     else:
         found = _welch(a, b, folds, reference_folds, generalise_to)
     rounding = _ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))
@@ -190,7 +191,7 @@ def _welch(
     theirs = [0] * len(b) if others is None else list(others)
     shared = [name for name in dict.fromkeys(names) if name in set(theirs)]
     if not shared:
-        return _UNKNOWN
+        return UNKNOWN
     place = {name: index for index, name in enumerate(shared)}
     (a, i), (b, j) = _placed(a, names, place), _placed(b, theirs, place)
     n, m = np.bincount(i), np.bincount(j)
@@ -217,7 +218,7 @@ def _placed(sample: _Array, names: list[Any], place: dict[Any, int]) -> tuple[_A
     return sample[kept], np.array([place[names[index]] for index in kept], dtype=np.int64)
 
 
-def _indexed(folds: Sequence[Any] | None, runs: int) -> NDArray[np.int64]:
+def indexed(folds: Sequence[Any] | None, runs: int) -> NDArray[np.int64]:
     """Folds by number, in the order in which they appear; without folds there is one."""
     if folds is None:
         return np.zeros(runs, dtype=np.int64)
@@ -273,7 +274,7 @@ def paired_comparison(
     """
     found = difference(a, b, paired=True, folds=folds, generalise_to=generalise_to)
     pairs = len(np.asarray(a))
-    places = _indexed(folds, pairs)
+    places = indexed(folds, pairs)
     if seeds is not None and len(set(zip(places.tolist(), seeds, strict=True))) < pairs:
         raise ValueError("seeds must differ on a fold: the same pair of runs must not count twice")
     return Comparison(found, pairs, len(set(places.tolist())))
@@ -289,81 +290,6 @@ def mark(estimate: float, p: float) -> str:
         return ""
     strong = p < 0.01
     return ("▲" if strong else "△") if estimate > 0 else ("▼" if strong else "▽")
-
-
-class Ratio(NamedTuple):
-    """A ratio of two means and its confidence interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.estimate:.3g} ({self.low:.3g} to {self.high:.3g})"
-
-
-def log_ratio(values: ArrayLike, reference: ArrayLike, *, paired: bool, **folds: Any) -> Difference:
-    """The logarithm of a ratio of means, with its standard error by the delta method; NaN unless both are positive.
-
-    What else `difference` takes (folds, what to generalise to) holds here, too.
-    """
-    a, b = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    if not len(a) or not len(b) or not (a.mean() > 0 and b.mean() > 0):
-        return _UNKNOWN
-    # To first order log(mean a) varies as mean(a)/E[a]: relative values have the standard error that is wanted.
-    relative = difference(a / a.mean(), b / b.mean(), paired=paired, **folds)
-    return Difference(math.log(float(a.mean()) / float(b.mean())), relative.standard_error, relative.degrees)
-
-
-def as_ratio(log: Difference, confidence: float = 0.95) -> Ratio:
-    """A log ratio as the ratio that it is, with its interval."""
-    half = log.half_width(confidence)
-    return Ratio(math.exp(log.estimate), math.exp(log.estimate - half), math.exp(log.estimate + half))
-
-
-def ratio(values: ArrayLike, reference: ArrayLike, *, paired: bool, confidence: float = 0.95, **folds: Any) -> Ratio:
-    """The ratio of two means with its interval, by the delta method on the logarithm.
-
-    >>> print(ratio([1.0, 1.1, 0.9, 1.0], [2.0, 2.1, 1.9, 2.0], paired=False))
-    0.5 (0.442 to 0.565)
-    """
-    return as_ratio(log_ratio(values, reference, paired=paired, **folds), confidence)
-
-
-def fieller(
-    values: ArrayLike, reference: ArrayLike, folds: Sequence[Any] | None = None, confidence: float = 0.95
-) -> Ratio:
-    """The ratio of two means of paired values with Fieller's interval, which is right however small the samples are.
-
-    It holds every ρ for which mean(values − ρ · reference) cannot be told from 0. Where the reference's mean cannot be
-    told from 0 itself, nothing bounds the ratio. Folds are fixed, as in `interval`.
-
-    >>> print(fieller([1.0, 1.1, 0.9, 1.0], [2.0, 2.1, 1.9, 2.0]))
-    0.5 (0.465 to 0.53)
-    """
-    require_confidence(confidence)
-    a, b = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    if len(a) != len(b):
-        raise ValueError(f"paired samples must have the same size; got {len(a)} and {len(b)}")
-    if not len(a):
-        return Ratio(math.nan, math.nan, math.nan)
-    mean_a, mean_b = float(a.mean()), float(b.mean())
-    estimate = mean_a / mean_b if mean_b else math.nan
-    if len(a) < 2:
-        return Ratio(estimate, math.nan, math.nan)
-    places = _indexed(folds, len(a))
-    counts = np.bincount(places)
-    centre = np.zeros(len(a), np.int64) if _is_one_sample(counts) else places
-    degrees = len(a) - len(np.unique(centre))
-    rest_a, rest_b = (one - (np.bincount(centre, one) / np.bincount(centre))[centre] for one in (a, b))
-    squared = half_width(1.0, confidence, degrees) ** 2 / (degrees * len(a))
-    below = mean_b**2 - squared * float(rest_b @ rest_b)
-    middle = mean_a * mean_b - squared * float(rest_a @ rest_b)
-    above = mean_a**2 - squared * float(rest_a @ rest_a)
-    if below <= 0:
-        return Ratio(estimate, -math.inf, math.inf)
-    half = math.sqrt(max(0.0, middle**2 - below * above))
-    return Ratio(estimate, (middle - half) / below, (middle + half) / below)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
