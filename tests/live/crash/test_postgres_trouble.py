@@ -93,15 +93,25 @@ def unconfirmed_commits(server):
 def test_nothing_is_acknowledged_before_the_server_has_confirmed_the_commit(postgres_server):
     store = open_store(postgres_server.new_log())
     writer = Writer(store)
-    shows = [Show(1, number, 0, b"", b"page", 3, 0, 0.0) for number in range(2)]
-    assert writer.append(shows[0]).result(PATIENCE) == 1
+    assert writer.append(shown(0)).result(PATIENCE) == 1
+    waiting = [writer.append(shown(1))]
+
+    def one_waits():
+        # The server takes its new settings when it gets to them: what is written before is confirmed as ever.
+        if waiting[-1].done():
+            waiting.append(writer.append(shown(len(waiting) + 1)))
+        return waits_for_a_replica(postgres_server)
+
     with unconfirmed_commits(postgres_server):
-        waiting = writer.append(shows[1])
-        wait_until(lambda: waits_for_a_replica(postgres_server), "the commit waits for the replica")
-        assert not waiting.done()
-    assert waiting.result(PATIENCE) == 2
+        wait_until(one_waits, "a commit waits for the replica")
+        assert not waiting[-1].done()
+    assert [entry.result(PATIENCE) for entry in waiting] == list(range(2, len(waiting) + 2))
     writer.stop()
     store.close()
+
+
+def shown(number):
+    return Show(1, number, 0, b"", b"page", 3, 0, 0.0)
 
 
 def waits_for_a_replica(server):
@@ -115,7 +125,7 @@ def test_the_server_syncs_at_least_once_for_every_entry_that_is_acknowledged_alo
     writer = Writer(store)
     before = syncs(postgres_server)
     for number in range(entries):
-        writer.append(Show(1, number, 0, b"", b"page", 3, 0, 0.0)).result(PATIENCE)
+        writer.append(shown(number)).result(PATIENCE)
     writer.stop()
     store.close()  # a server's process hands in its counts when it ends, at the latest
     wait_until(lambda: syncs(postgres_server) >= before + entries, "the server tells of its syncs")
