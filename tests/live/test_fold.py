@@ -12,7 +12,8 @@ from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
-from rankloop.live.fold import FATES, Fold, summary_of
+from rankloop.live.fold import FATES, Fold
+from rankloop.live.kept import summary_of
 from rankloop.live.settings import Guards, ModelSettings, Weights
 from rankloop.rankers import MLP
 
@@ -347,14 +348,6 @@ def test_only_divergence_pauses_a_model_and_what_else_goes_wrong_is_a_fault():
     assert diary.fold.mode == "learning"
 
 
-def test_what_there_is_to_see_of_a_kept_state_is_what_the_fold_holds():
-    fold = lively(ROLTR()).fold
-    seen = summary_of(fold.state())
-    assert seen.weights.tobytes() == fold.ranker.weights.tobytes()
-    assert (seen.version, seen.mode, seen.fates) == (fold.version, fold.mode, fold.fates)
-    assert (seen.clicks, seen.explored) == (fold.clicks, fold.explored)
-
-
 def test_a_closing_of_something_else_is_missing():
     diary = Diary(model())
     diary.show(candidates(4))
@@ -412,10 +405,3 @@ def test_a_damaged_state_is_refused_with_a_sentence_that_names_the_model(damage)
     fold = lively(ROLTR()).fold
     with pytest.raises(StateError, match=r"^model 'm': its kept state is damaged \(.+\); rankloop log refold computes"):
         Fold.restored(fold.settings, damage(fold.state()), fold.offset)
-
-
-def test_a_damaged_state_is_refused_by_those_who_only_look_at_it_too():
-    state = lively(ROLTR()).fold.state()
-    for damaged in (state[:40], spoiled(state, arrays={}), spoiled(state, arrays={"ranker.weights": b"123"})):
-        with pytest.raises(StateError, match="its kept state is damaged"):
-            summary_of(damaged)

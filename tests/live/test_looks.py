@@ -7,7 +7,8 @@ import pytest
 from rankloop.errors import SettingsError
 from rankloop.learners import DBGD, ROLTR
 from rankloop.live.errors import StateError
-from rankloop.live.fold import Fold, looks_of
+from rankloop.live.fold import Fold
+from rankloop.live.kept import looks_of
 from rankloop.live.looks import RANKS, Looks
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.propensities.rank_effect import RankEffect

@@ -94,7 +94,7 @@ def _of_models(
 
 
 def _looks(log: "Reader", model: "StoredModel") -> "Looks | None":
-    from rankloop.live.fold import looks_of
+    from rankloop.live.kept import looks_of
     from rankloop.live.learning import settings_of
 
     snapshot = log.newest_snapshot(model.id)

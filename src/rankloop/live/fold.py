@@ -6,7 +6,7 @@ order in which processes happened to run. So after any crash the same log gives 
 
 import math
 from collections import Counter
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Closing, Event, Group, Impression, Kind, Restored, decode
-from rankloop.live.guard import Guard, KeptGuard
-from rankloop.live.looks import KeptLooks, Looks
+from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.guard import Guard
+from rankloop.live.kept import FORMAT, Kept, damaged, decoded, guard_in, looks_in, restored_by
+from rankloop.live.looks import Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.staleness import foreign_weight, moved, weight_of
@@ -26,8 +27,6 @@ from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 from rankloop.rankers import weight_count
 
-FORMAT = 1
-"""Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
 FATES = (
     "learned",
     "control",
@@ -62,60 +61,6 @@ class View(NamedTuple):
         scores = np.zeros(len(X), np.float32)
         score_candidates(self.model, X, scores)
         return scores
-
-
-class _Kept(msgspec.Struct):
-    """A kept state, as `Fold.state` writes it; one without a number is of format 1."""
-
-    arrays: dict[str, bytes]
-    scaling: dict[str, Any]
-    mode: Literal["learning", "paused", "frozen"]
-    version: int
-    fates: dict[str, int]
-    clicks: float
-    moved: float
-    explored: float
-    recent: bytes
-    guard: KeptGuard | None = None
-    looks: KeptLooks | None = None
-    """Neither is there for models that do without."""
-
-
-class Summary(NamedTuple):
-    """What there is to see of a kept state."""
-
-    version: int
-    mode: str
-    weights: NDArray[np.float64]
-    fates: Counter[str]
-    clicks: float
-    explored: float
-    """Sum over learned pages of their displacement."""
-
-
-def looks_of(settings: ModelSettings, state: bytes) -> Looks | None:
-    """What a kept state says about how people look; None if that is not counted."""
-    return _looks(settings, _decoded(state))
-
-
-def guard_of(state: bytes) -> Guard:
-    """The comparison with the control group as a kept state has it."""
-    return _guard(_decoded(state))
-
-
-def summary_of(state: bytes) -> Summary:
-    """Read a kept state (`Snapshot.state`), for those who only want to look at it.
-
-    >>> shop = Fold(ModelSettings(name="shop", features=2, seed=1), [0.5, 0.0])
-    >>> summary_of(shop.state()).weights
-    array([0.5, 0. ])
-    """
-    then = _decoded(state)
-    try:
-        weights = np.frombuffer(then.arrays["ranker.weights"], np.float64)
-    except (KeyError, ValueError) as error:
-        raise _damaged(error) from None
-    return Summary(then.version, then.mode, weights, Counter(then.fates), then.clicks, then.explored)
 
 
 class Fold:
@@ -296,7 +241,7 @@ class Fold:
         """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
         the control was another order."""
         try:
-            self._restore_learned(_decoded(restored_by(event).state))
+            self._restore_learned(decoded(restored_by(event).state))
         except StateError as error:
             raise StateError(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
@@ -336,18 +281,18 @@ class Fold:
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
-        then = _decoded(state)
+        then = decoded(state)
         self._restore_learned(then)
         if len(then.recent) != self._recent.nbytes:
-            raise _damaged(ValueError(f"{len(then.recent)} bytes instead of {self._recent.nbytes}"))
+            raise damaged(ValueError(f"{len(then.recent)} bytes instead of {self._recent.nbytes}"))
         self._recent = np.frombuffer(then.recent, np.uint64).copy()
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates = Counter(then.fates)
-        self.guard = _guard(then)
-        self.looks = _looks(self.settings, then)
+        self.guard = guard_in(then)
+        self.looks = looks_in(self.settings, then)
 
-    def _restore_learned(self, then: _Kept) -> None:
+    def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""
         mine, scaler = arrays_of(self.ranker.model), self.scaler.copy()
         try:
@@ -356,7 +301,7 @@ class Fold:
             }
             scaler.restore(then.scaling)
         except (KeyError, TypeError, ValueError) as error:
-            raise _damaged(error) from None
+            raise damaged(error) from None
         for name, array in mine.items():
             array[...] = theirs[name]
         self.scaler = scaler
@@ -366,50 +311,10 @@ class Fold:
         return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded)
 
 
-def restored_by(event: Event) -> Restored:
-    """The state that a roll back or a refold in the log returns to."""
-    try:
-        restored: Restored = decode(event.kind, event.body)
-    except msgspec.MsgspecError as error:
-        raise _damaged(error) from None
-    return restored
-
-
 def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) -> View:
     """What is known of a model in the place of a state that cannot be read: nothing is ranked with it."""
     blank = Fold(settings, [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))).view()
     return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
-
-
-def _decoded(state: bytes) -> _Kept:
-    try:
-        plain = msgspec.msgpack.decode(state)
-        if isinstance(plain, dict) and (number := plain.get("format", 1)) != FORMAT:
-            raise StoreError(
-                f"its kept state has format {number}, and this rankloop reads format {FORMAT}; "
-                f"use the version of rankloop that wrote it"
-            )
-        return msgspec.convert(plain, _Kept)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
-        raise _damaged(error) from None
-
-
-def _guard(then: _Kept) -> Guard:
-    try:
-        return Guard(then.guard)
-    except ValueError as error:
-        raise _damaged(error) from None
-
-
-def _looks(settings: ModelSettings, then: _Kept) -> Looks | None:
-    try:
-        return Looks.of(settings, then.looks)
-    except ValueError as error:
-        raise _damaged(error) from None
-
-
-def _damaged(error: Exception) -> StateError:
-    return StateError(f"its kept state is damaged ({error}); rankloop log refold computes it anew from the log")
 
 
 def _key(client: bytes) -> np.uint64:

@@ -13,7 +13,8 @@ from rankloop.learners.contract import require_small
 from rankloop.live.descriptions import Comparison, Exploration, Mode, Model, SnapshotDocument, WeightChange
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
-from rankloop.live.fold import Fold, summary_of
+from rankloop.live.fold import Fold
+from rankloop.live.kept import summary_of
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits

@@ -12,10 +12,10 @@ import uvicorn
 
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.live.errors import StateError
-from rankloop.live.fold import summary_of
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
 from rankloop.live.http.connections import Connection
+from rankloop.live.kept import summary_of
 from rankloop.live.keys import Keyring
 from rankloop.live.learning import settings_of
 from rankloop.live.local import is_local

@@ -100,7 +100,7 @@ def remembering_events(store: Reader, model: int) -> int:
 
 def place_of(roll_back: Event) -> int:
     """Where in the log the state was that a roll back returned to; −1 if that is not known."""
-    from rankloop.live.fold import restored_by  # with the compiler, which keys and facts of a log can do without
+    from rankloop.live.kept import restored_by  # with the compiler, which keys and facts of a log can do without
 
     try:
         return restored_by(roll_back).offset

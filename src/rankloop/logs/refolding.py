@@ -17,7 +17,8 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind, Restored, encode
-from rankloop.live.fold import Fold, restored_by
+from rankloop.live.fold import Fold
+from rankloop.live.kept import restored_by
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event

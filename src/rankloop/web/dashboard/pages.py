@@ -9,8 +9,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.live import models
 from rankloop.live.errors import RequestError
-from rankloop.live.fold import summary_of
 from rankloop.live.http.app import Application
+from rankloop.live.kept import summary_of
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
 from rankloop.web.dashboard import health, intervals, panels

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED
-from rankloop.live.fold import guard_of, looks_of, summary_of
 from rankloop.live.guard import Guard
+from rankloop.live.kept import guard_of, looks_of, summary_of
 from rankloop.live.looks import Looks
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now

@@ -1,0 +1,116 @@
+"""A kept state, read: to go on from it, or only to look at it."""
+
+from collections import Counter
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.errors import StateError, StoreError
+from rankloop.live.events import Event, Restored, decode
+from rankloop.live.guard import Guard, KeptGuard
+from rankloop.live.looks import KeptLooks, Looks
+from rankloop.live.settings import ModelSettings
+
+FORMAT = 1
+"""Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
+
+
+class Kept(msgspec.Struct):
+    """A kept state, as `Fold.state` writes it; one without a number is of format 1."""
+
+    arrays: dict[str, bytes]
+    scaling: dict[str, Any]
+    mode: Literal["learning", "paused", "frozen"]
+    version: int
+    fates: dict[str, int]
+    clicks: float
+    moved: float
+    explored: float
+    recent: bytes
+    guard: KeptGuard | None = None
+    looks: KeptLooks | None = None
+    """Neither is there for models that do without."""
+
+
+class Summary(NamedTuple):
+    """What there is to see of a kept state."""
+
+    version: int
+    mode: str
+    weights: NDArray[np.float64]
+    fates: Counter[str]
+    clicks: float
+    explored: float
+    """Sum over learned pages of their displacement."""
+
+
+def looks_of(settings: ModelSettings, state: bytes) -> Looks | None:
+    """What a kept state says about how people look; None if that is not counted."""
+    return looks_in(settings, decoded(state))
+
+
+def guard_of(state: bytes) -> Guard:
+    """The comparison with the control group as a kept state has it."""
+    return guard_in(decoded(state))
+
+
+def summary_of(state: bytes) -> Summary:
+    """Read a kept state (`Snapshot.state`), for those who only want to look at it.
+
+    >>> from rankloop.live.fold import Fold
+    >>> shop = Fold(ModelSettings(name="shop", features=2, seed=1), [0.5, 0.0])
+    >>> summary_of(shop.state()).weights
+    array([0.5, 0. ])
+    """
+    then = decoded(state)
+    try:
+        weights = np.frombuffer(then.arrays["ranker.weights"], np.float64)
+    except (KeyError, ValueError) as error:
+        raise damaged(error) from None
+    return Summary(then.version, then.mode, weights, Counter(then.fates), then.clicks, then.explored)
+
+
+def restored_by(event: Event) -> Restored:
+    """The state that a roll back or a refold in the log returns to."""
+    try:
+        restored: Restored = decode(event.kind, event.body)
+    except msgspec.MsgspecError as error:
+        raise damaged(error) from None
+    return restored
+
+
+def decoded(state: bytes) -> Kept:
+    """A kept state, read; refuses one that is damaged, or of a format that this version does not know."""
+    try:
+        plain = msgspec.msgpack.decode(state)
+        if isinstance(plain, dict) and (number := plain.get("format", 1)) != FORMAT:
+            raise StoreError(
+                f"its kept state has format {number}, and this rankloop reads format {FORMAT}; "
+                f"use the version of rankloop that wrote it"
+            )
+        return msgspec.convert(plain, Kept)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise damaged(error) from None
+
+
+def guard_in(then: Kept) -> Guard:
+    """The comparison with the control group, as it was kept."""
+    try:
+        return Guard(then.guard)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def looks_in(settings: ModelSettings, then: Kept) -> Looks | None:
+    """What was known about how people look, as it was kept."""
+    try:
+        return Looks.of(settings, then.looks)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def damaged(error: Exception) -> StateError:
+    """What is said of a state that cannot be read, and what helps."""
+    return StateError(f"its kept state is damaged ({error}); rankloop log refold computes it anew from the log")
