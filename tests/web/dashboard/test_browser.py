@@ -7,10 +7,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import httpx
+import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
 from rankloop.live.keys import create_key
+from rankloop.live.looks import Looks
 from rankloop.live.settings import Zeros
 
 from .running import click, make_model, make_past, rank, running, shop
@@ -200,6 +202,19 @@ def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):
     page.goto(f"{service.url}/models/shop")
     for figure in page.locator("figure.chart").all():
         assert figure.bounding_box()["width"] <= 390
+
+
+def test_a_chart_without_a_neighbour_has_the_row_to_itself_and_a_command_stays_on_one_line(service, visit, monkeypatch):
+    monkeypatch.setattr(Looks, "known", np.arange(10) > 0)
+    page = visit(f"{service.url}/models/shop")
+    drawn(page)
+    whole = page.locator("#comparison").bounding_box()["width"]
+    assert page.locator("#chart-learning").bounding_box()["width"] < 0.6 * whole
+    assert page.locator("#chart-propensities").bounding_box()["width"] == pytest.approx(whole, abs=1)
+    page.set_viewport_size({"width": 390, "height": 844})
+    command = page.locator("#comparison .findings code")
+    assert command.evaluate("(code) => code.getClientRects().length") == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_chart_that_is_not_drawn_yet_does_not_say_that_there_is_nothing_to_draw(service, visit):

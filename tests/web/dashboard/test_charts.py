@@ -9,7 +9,7 @@ import pytest
 
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Answers, Recent
-from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, rewards
+from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, learning, rewards
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
 
@@ -24,6 +24,15 @@ def test_a_chart_as_csv_says_what_each_column_is_and_holds_the_same_numbers():
         ["1970-01-01T00:00:00Z", "1.5", "1.0", "2.0"],
         ["1970-01-01T00:01:00Z", "", "", ""],
     ]
+
+
+def test_a_single_page_is_no_point_beside_others_that_have_a_band():
+    """It would be drawn as if it were certain: no clicks at all, in a step that has just begun."""
+    many, one = Sums(100, 150.0, 300.0), Sums(1, 0.0, 0.0)
+    [line] = learning(Source(shop(), EMPTY._replace(times={0: {0: {0: many}}, 1: {0: {0: one}}}), {}, {})).series
+    assert (line.values, line.low[1], line.high[1]) == ([1.5, None], None, None)
+    [line] = learning(Source(shop(), EMPTY._replace(times={0: {0: {0: one}}}), {}, {})).series
+    assert (line.values, line.low) == ([0.0], None)
 
 
 @pytest.mark.parametrize("name", ["learning", "reward", "click-through"])

@@ -143,10 +143,9 @@ def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimat
 def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
     if all(one.low is None for one in estimates):
         return Line(label, [one.value for one in estimates], line=line)
-    # Where there is no interval yet, the band is as wide as the line.
-    low = [one.value if one.low is None else one.low for one in estimates]
-    high = [one.value if one.high is None else one.high for one in estimates]
-    return Line(label, [one.value for one in estimates], low, high, line)
+    # A single page has no interval; beside others that have one, it would be drawn as if it were certain.
+    known = [Estimate(None) if one.low is None else one for one in estimates]
+    return Line(label, [one.value for one in known], [one.low for one in known], [one.high for one in known], line)
 
 
 def click_through(source: Source) -> Plot:
