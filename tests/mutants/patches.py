@@ -51,7 +51,8 @@ class Mutant(NamedTuple):
         """What a verdict rests on: the change, its source file and the tests tried first."""
         digest = hashlib.sha256(repr((self.file, self.original, self.replacement, self.select)).encode())
         for path in (self.source(root), *(root / test for test in self.tests)):
-            digest.update(path.read_bytes())
+            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+                digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
 
 
