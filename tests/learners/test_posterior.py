@@ -171,29 +171,29 @@ def test_the_order_of_pages_hardly_matters():
 
 @pytest.mark.slow
 def test_weights_and_examination_are_consistent_for_people_as_the_likelihood_has_them():
-    """20,000 pages: within four standard errors of the truth (false alarm: 6 quantities, 1 in 2,600)."""
+    """8,000 pages: within four standard errors of the truth (false alarm: 6 quantities, 1 in 2,600)."""
     learner = Posterior(**FIXED, examination_variance=100.0, intervals=True)
-    ranker = learned(learner, some_pages(20_000, seed=3))
+    ranker = learned(learner, some_pages(8_000, seed=3))
     belief = learner.belief(ranker.model)
     assert (np.abs(ranker.weights - TRUE) < 4 * belief.weights_deviation).all()
     off = np.abs(np.log(belief.examination / EXAMINED))[1:]
     assert (off < 4 * belief.log_examination_deviation[1:]).all()
-    assert belief.weights_deviation.max() < 0.02
+    assert belief.weights_deviation.max() < 0.032
 
 
 @pytest.mark.slow
 def test_intervals_of_the_sandwich_cover_the_truth_as_often_as_they_say():
-    """150 samples of 300 pages, 6 quantities. 95 % intervals: a rate outside 92 … 98 % is a false alarm in 1 of 1,000,
-    were the 900 independent."""
+    """75 samples of 300 pages, 6 quantities. 95 % intervals: a rate outside 91 … 98 % is a false alarm in 1 of 900,
+    were the 450 independent."""
     learner = Posterior(**FIXED, examination_variance=100.0, intervals=True)
     covered = []
-    for sample in range(150):
+    for sample in range(75):
         ranker = learned(learner, some_pages(300, seed=100 + sample))
         belief = learner.belief(ranker.model)
         off = np.r_[ranker.weights - TRUE, np.log(belief.examination / EXAMINED)[1:]]
         width = np.r_[belief.weights_deviation, belief.log_examination_deviation[1:]]
         covered.append(np.abs(off) < 1.96 * width)
-    assert 0.92 < np.mean(covered) < 0.98
+    assert 0.91 < np.mean(covered) < 0.98
 
 
 def test_the_scale_of_a_feature_does_not_matter():
