@@ -13,7 +13,7 @@ from rankloop.studies.specification import Cell, Study, cells
 LEVELS = {"DBGD": 0.30, "PMGD": 0.32, "COLTR": 0.35, "PDGD": 0.40, "ROLTR": 0.42, "MDPRank": 0.44}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def made_up() -> Callable[..., Results]:
     """Results of a study as if it had been run: `made_up(study, keep=lambda cell: …, online=lambda cell: …)`."""
     return make

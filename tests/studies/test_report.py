@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 VOID = {"meta", "img", "br", "hr"}
 HOSTILE = '<script>alert("1")</script> & a_b 5% `c` $d$'
 
-pytestmark = pytest.mark.slow  # pictures take a while
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]  # pictures take a while, and one page many tests
 
 
 class Page(HTMLParser):
@@ -62,6 +62,19 @@ def written(results, folder):
     return Page(path.read_text(encoding="utf-8")), path.read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def plain(made_up, tmp_path_factory):
+    """Where the report of a study of two methods lies."""
+    folder = tmp_path_factory.mktemp("plain")
+    report.write(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain_text(plain):
+    return (plain / "report.html").read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def paper(made_up):
     return made_up(load_study("paper"), keep=lambda cell: cell.seed <= 2 and cell.source.name == "MSLR10K")
@@ -87,9 +100,9 @@ def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path)
     assert (tmp_path / "tables.tex").read_text(encoding="utf-8").count(r"\begin{table}") == page.tags.count("table")
 
 
-def test_the_policy_allows_the_page_s_own_style_and_nothing_else(made_up, tmp_path):
-    page, text = written(made_up(small({"learner": "ROLTR"})), tmp_path)
-    style = re.search("<style>(.*?)</style>", text, re.DOTALL).group(1)
+def test_the_policy_allows_the_page_s_own_style_and_nothing_else(plain_text):
+    page = Page(plain_text)
+    style = re.search("<style>(.*?)</style>", plain_text, re.DOTALL).group(1)
     hashed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = next(value for value in page.of("meta", "content") if "default-src" in value)
     assert policy.startswith(f"default-src 'none'; img-src data:; style-src 'sha256-{hashed}'")
@@ -98,8 +111,8 @@ def test_the_policy_allows_the_page_s_own_style_and_nothing_else(made_up, tmp_pa
     assert "prefers-color-scheme: dark" in style
 
 
-def test_links_inside_the_page_lead_somewhere(made_up, tmp_path):
-    page, _ = written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), tmp_path)
+def test_links_inside_the_page_lead_somewhere(plain_text):
+    page = Page(plain_text)
     targets = [value for _, name, value in page.attributes if name == "id"]
     assert [link.removeprefix("#") for link in page.of("a", "href")] == targets
     assert len(set(targets)) == len(targets)
@@ -138,15 +151,14 @@ def test_a_single_repeat_has_neither_intervals_nor_nan(made_up, tmp_path):
     assert "interval" not in page.text[page.text.index("A grid: learning curves") : page.text.index("Online nDCG")]
 
 
-def test_the_same_results_give_the_same_page(made_up, tmp_path):
-    results = made_up(small({"learner": "ROLTR"}))
-    assert written(results, tmp_path / "a")[1] == written(results, tmp_path / "b")[1]
-    assert not list(tmp_path.glob("*/.*partial"))
+def test_the_same_results_give_the_same_page(made_up, plain, plain_text, tmp_path):
+    assert written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), tmp_path)[1] == plain_text
+    assert not [*tmp_path.glob(".*partial"), *plain.glob(".*partial")]
 
 
-def test_claims_are_judged_in_the_studies_that_ask_for_it(made_up, tmp_path):
+def test_claims_are_judged_in_the_studies_that_ask_for_it(made_up, plain_text, tmp_path):
     learners = {"learner": "ROLTR"}, {"learner": "PDGD"}
-    assert "claim" not in written(made_up(small(*learners)), tmp_path / "own")[0].text
+    assert "claim" not in Page(plain_text).text
     assert "The paper's claims" in written(made_up(small(*learners, claims=True)), tmp_path / "asks")[0].text
     earlier = msgspec.structs.replace(small(*learners), name="rq4")  # of a folder from before studies could ask
     assert "The paper's claims" in written(made_up(earlier), tmp_path / "earlier")[0].text
@@ -166,9 +178,8 @@ def test_the_settings_hold_the_people_too(made_up, tmp_path):
     assert "kind = mixture, people = [{kind = trust, attraction = [0.1, 0.9]}], weights = [1]" in page.text
 
 
-def test_a_study_of_one_s_own_is_reproduced_from_its_file(made_up, tmp_path):
-    page, _ = written(made_up(small({"learner": "ROLTR"})), tmp_path)
-    assert "rankloop run study.toml" in page.text
+def test_a_study_of_one_s_own_is_reproduced_from_its_file(plain_text):
+    assert "rankloop run study.toml" in Page(plain_text).text
 
 
 def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tmp_path):
@@ -190,13 +201,12 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no browser here")
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])
-def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(made_up, tmp_path, width, dark):
-    written(made_up(small({"learner": "ROLTR"}, {"learner": "PDGD"})), tmp_path)
+def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(plain, tmp_path, width, dark):
     command = [
         CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", f"--window-size={width},1600",
         f"--screenshot={tmp_path / 'shot.png'}", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-        f"file://{tmp_path / 'report.html'}",
+        f"file://{plain / 'report.html'}",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert "CONSOLE" not in done.stderr
