@@ -85,6 +85,7 @@ def a_page(seed: int, shown: int):
     return X, rng.permutation(7)[:shown], rank, np.array([0.5, 2.0, 8.0]), clicks, rng.normal(size=SIZE)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(2, RANKS))
 def test_gradient_and_information_are_the_derivatives_of_the_likelihood(seed, shown):
