@@ -141,7 +141,7 @@ def models(draw):
 
 
 @seed(3)
-@settings(bounded, max_examples=50)
+@settings(bounded, max_examples=30)
 @given(model=models(), rows=st.lists(st.lists(numbers, min_size=2, max_size=2), min_size=1, max_size=4))
 def test_a_model_of_any_settings_is_refused_or_works_and_stays_finite(app, model, rows):
     made = app.post("/v1/models", json={"name": "odd", "features": 2, "seed": 1} | model)
