@@ -84,6 +84,7 @@ ANY_LEARNER = {
         early_exploration=st.floats(0, 9),
         early_pages=positive,
         level_shape=st.floats(0, 9),
+        level_drift=st.floats(0, 9),
         softness=st.floats(0, 9),
         start_pages=positive,
         half_life=st.floats(0, 1e6),

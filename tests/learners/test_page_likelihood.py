@@ -22,7 +22,7 @@ SHAPE = 1.5
 
 def log_scores(parameters, X, page, rank, spread):
     """b + w·(x_k − x̄) + log θ_k of each shown document, and no tricks."""
-    log_theta, b, w = np.r_[0.0, parameters[: RANKS - 1]], parameters[RANKS - 1], parameters[RANKS:]
+    b, log_theta, w = parameters[0], np.r_[0.0, parameters[1:RANKS]], parameters[RANKS:]
     features = X.astype(float) / spread
     return b + (features[page] - features.mean(axis=0)) @ w + log_theta[rank]
 
@@ -106,8 +106,8 @@ def test_the_information_is_the_covariance_that_the_shares_give(seed, shown):
     X, page, rank, spread, clicks, at = a_page(seed, shown)
     shares, _, information = evidence(at, X, page, rank, spread, clicks)
     z = np.zeros((shown, SIZE))
-    z[np.arange(shown)[rank > 0], rank[rank > 0] - 1] = 1.0
-    z[:, RANKS - 1] = 1.0
+    z[np.arange(shown), rank] = 1.0
+    z[:, 0] = 1.0
     z[:, RANKS:] = X[page] / spread
     apart = z - shares @ z
     wanted = clicks.sum() * apart.T @ (shares[:, None] * apart)

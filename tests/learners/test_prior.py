@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 
 from rankloop.learners import Posterior
-from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, gather_spread, in_units, is_due, renew
+from rankloop.learners.prior import (
+    GIVEN,
+    LEVEL,
+    LEVEL_VARIANCE,
+    gather_spread,
+    in_units,
+    is_due,
+    let_level_drift,
+    renew,
+)
 
 FEATURES, PAGE = 3, 4
 LEADING = PAGE
-"""Examination from the second rank on, and the level."""
+"""The level, and examination from the second rank on."""
 RNG = np.random.default_rng(2)
 QUERIES = [
     (RNG.normal(size=(n, FEATURES)) * [1.0, 100.0, 0.01] + RNG.normal(size=FEATURES)).astype(np.float32)
@@ -28,9 +37,9 @@ def seen(learner: Posterior, queries=QUERIES, weights=None):
 
 def prior_of(learner: Posterior, spread, start=None) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance as the docstring has them, in the features' units."""
-    mean = np.r_[np.log(learner.examination.at(PAGE))[1:], LEVEL, np.zeros(FEATURES)]
+    mean = np.r_[LEVEL, np.log(learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
     weights = [learner.prior_variance / FEATURES] * FEATURES
-    covariance = np.diag(np.r_[[learner.examination_variance] * (PAGE - 1), LEVEL_VARIANCE, weights])
+    covariance = np.diag(np.r_[LEVEL_VARIANCE, [learner.examination_variance] * (PAGE - 1), weights])
     if start is not None:
         u = np.r_[np.zeros(LEADING), start * spread]
         mean += GIVEN * u
@@ -39,10 +48,10 @@ def prior_of(learner: Posterior, spread, start=None) -> tuple[np.ndarray, np.nda
 
 
 def state_of(model) -> tuple[np.ndarray, np.ndarray]:
-    mean = np.zeros(model.factor.shape[1])
+    mean = np.zeros(model.root.shape[1])
     in_units(model, mean)
     size = LEADING + FEATURES
-    return mean[:size], model.factor.T[:size] @ model.factor[:, :size]
+    return mean[:size], model.root.T[:size] @ model.root[:, :size]
 
 
 def test_spreads_are_root_mean_variances_within_queries_whatever_the_queries_level():
@@ -116,9 +125,9 @@ def test_a_renewal_keeps_what_pages_taught_and_changes_the_prior_alone(weights, 
     taught, toward = rows.T @ rows, RNG.normal(size=size)
     information = prior + taught
     mean = np.linalg.solve(information, prior @ mean + toward)
-    model.factor[:, :size] = np.linalg.cholesky(information).T
-    model.log_examination[1:] = mean[: PAGE - 1]
-    model.level[0] = mean[PAGE - 1]
+    model.root[:, :size] = np.linalg.cholesky(information).T
+    model.level[0] = mean[0]
+    model.log_examination[1:] = mean[1:PAGE]
     model.ranker.weights[:] = mean[LEADING:] / old
     for X in QUERIES[1:]:
         model.pages[0] += 1
@@ -135,11 +144,34 @@ def test_a_renewal_keeps_what_pages_taught_and_changes_the_prior_alone(weights, 
     np.testing.assert_allclose(own_mean, wanted_mean, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.005, 0.5])
+def test_a_level_that_drifts_gains_a_step_s_variance_and_nothing_else_changes(drift):
+    """Against dense algebra, and for the sandwich: the gradients so far are those that make the same mean of it."""
+    learner = Posterior(level_drift=drift, intervals=True)
+    model, work = seen(learner)
+    renew(model, work, 1.0)
+    size = LEADING + FEATURES
+    rows, gradients = RNG.normal(size=(9, size)), RNG.normal(size=(5, size))
+    information = state_of(model)[1] + rows.T @ rows
+    model.root[:, :size] = np.linalg.cholesky(information).T
+    model.squares[:] = np.triu(gradients.T @ gradients)
+    mean = state_of(model)[0]
+    let_level_drift(model)
+    own_mean, own = state_of(model)
+    covariance = np.linalg.inv(information)
+    covariance[0, 0] += drift**2
+    np.testing.assert_allclose(own @ covariance, np.eye(size), rtol=0, atol=1e-12 * np.abs(own).max())
+    np.testing.assert_array_equal(own_mean, mean)
+    same_steps = gradients @ np.linalg.inv(information) @ own
+    wanted = np.triu(same_steps.T @ same_steps)
+    np.testing.assert_allclose(model.squares, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
 def test_a_feature_that_never_varies_has_no_weight_and_no_effect():
     queries = [X * np.array([1, 1, 0], np.float32) for X in QUERIES]
     model, work = seen(Posterior(), queries)
     renew(model, work, 1.0)
     assert model.spread[2] == 0.0
     assert model.ranker.weights[2] == 0.0
-    assert np.isfinite(model.factor).all()
+    assert np.isfinite(model.root).all()
     assert model.precision[0] == pytest.approx(2 / Posterior().prior_variance)

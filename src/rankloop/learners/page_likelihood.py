@@ -16,8 +16,8 @@ levels are taken to be gamma-distributed with shape a, so that the number of cli
 
 and is worth no more than a clicks, however many there were.
 
-Documents are rows z of a matrix: first one column for each rank but the first (1 where the document stands), one of
-ones for b, then the features' distances from the first document's, in units of their spread. With C = Σ c_k,
+Documents are rows z of a matrix: a column of ones for b, one for each rank but the first (1 where the document stands),
+then the features' distances from the first document's, in units of their spread. With C = Σ c_k,
 z̄ = Σ π_k z_k and s = μ/(a + μ),
 
     gradient      g = Σ_k (c_k − C π_k) z_k + (C (1 − s) − a s) (z̄ − x̄)
@@ -38,16 +38,15 @@ from rankloop.kernels.triangular import row_dot
 
 @kernel
 def place_documents(X, page, rank, leading, per_unit, Z):
-    """Rows of Z: where each shown document stands, a one, and how far its features are from the first document's.
+    """Rows of Z: a one, where each shown document stands, and how far its features are from the first document's.
 
-    `leading` is the number of columns before the features: one for each rank but the first, and one for the level.
+    `leading` is the number of columns before the features: one for the level, and one for each rank but the first.
     """
     features = per_unit.size
     for t in range(page.size):
         Z[t, :] = 0.0
-        if rank[t] > 0:
-            Z[t, rank[t] - 1] = 1.0
-        Z[t, leading - 1] = 1.0
+        Z[t, 0] = 1.0
+        Z[t, rank[t]] = 1.0
         own = Z[t, leading : leading + features]
         for j in range(features):
             own[j] = (np.float64(X[page[t], j]) - np.float64(X[page[0], j])) * per_unit[j]

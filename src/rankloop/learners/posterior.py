@@ -6,7 +6,7 @@ Weights and the logarithm of the examination curve have one Gaussian posterior. 
     Λ ← Λ + H,   (log θ, w) ← (log θ, w) + Λ⁻¹ g,
 
 and that is all: no learning rate, no propensities that somebody must know, no dependence on the policy that drew the
-page or on the order in which pages are learned from. A page is ranked by weights drawn from the posterior, so it
+page, and hardly any on the order in which pages are learned from. A page is ranked by weights drawn from the posterior, so it
 explores where it is unsure and stops where it is sure. Λ is kept as a triangular factor (`kernels.triangular`), in
 units of the features' spreads (`prior`), so it stays positive definite and no feature's scale matters.
 """
@@ -31,7 +31,7 @@ from rankloop.learners.page_likelihood import (
     place_documents,
     weigh_level,
 )
-from rankloop.learners.prior import LEVEL, gather_spread, in_units, is_due, renew
+from rankloop.learners.prior import LEVEL, gather_spread, in_units, is_due, let_level_drift, renew
 from rankloop.learners.reinforce import show_plackett_luce
 from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import assumed
@@ -63,6 +63,8 @@ class Posterior(Learner, frozen=True):
         early_pages: in how many pages it does.
         level_shape: a, how alike pages are in how many clicks they get, whatever they show; that a page got many or few
             is worth no more than so many clicks. 0: it is not learned from.
+        level_drift: how far the logarithm of the usual number of clicks wanders from page to page, as a standard
+            deviation: mornings and evenings, campaigns, other people.
         softness: the temperature of the drawn page's Plackett–Luce policy, in units of the draw's own effect.
         examination: the examination curve to begin with.
         examination_variance: how little is known of its logarithm.
@@ -84,6 +86,7 @@ class Posterior(Learner, frozen=True):
     early_exploration: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.25
     early_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 300.0
     level_shape: Annotated[float, number(at_least=0, usable=(0.0, 1e6))] = 1.0
+    level_drift: Annotated[float, number(at_least=0, usable=(0.0, 10.0))] = 0.005
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
     examination: Annotated[Propensities, Rule(_begun_with)] = FIRST_GUESS
@@ -103,7 +106,7 @@ class Posterior(Learner, frozen=True):
             first_examination=first - first[0],
             level=np.array([LEVEL]),
             rank=np.arange(page_size),
-            factor=np.eye(size, whole_lanes(size)),
+            root=np.eye(size, whole_lanes(size)),
             precision=np.zeros(1),
             variance=np.array([self.prior_variance]),
             squares=np.zeros((size, size) if self.intervals else (0, 0)),
@@ -126,10 +129,10 @@ class Posterior(Learner, frozen=True):
         They are the posterior's own, or, with `intervals`, those of the sandwich: what repeated samples of pages would
         give, whatever the distribution of clicks.
         """
-        size, leading = len(model.factor), len(model.rank)
+        size, leading = len(model.root), len(model.rank)
         if model.precision[0] == 0.0:
             raise SettingsError(f"{self.name}: nothing has been learned yet")
-        P = covariance(model.factor)
+        P = covariance(model.root)
         if self.intervals:
             J = np.triu(model.squares) + np.triu(model.squares, 1).T
             P = P @ J @ P
@@ -139,7 +142,7 @@ class Posterior(Learner, frozen=True):
             weights=model.ranker.weights.copy(),
             weights_deviation=deviation[leading:] * per_unit,
             examination=np.exp(model.log_examination),
-            log_examination_deviation=np.r_[0.0, deviation[: leading - 1]],
+            log_examination_deviation=np.r_[0.0, deviation[1:leading]],
         )
 
     @property
@@ -170,9 +173,9 @@ class Belief(NamedTuple):
 
 
 class PosteriorModel(NamedTuple):
-    """The mean (weights, log θ relative to rank 1, and the level), the factor of its precision, and the prior's units.
+    """The mean (weights, log θ relative to rank 1, and the level), the root of its precision, and the prior's units.
 
-    `rank` says at which rank each row of a page stands; with pinned documents not all rows are the learner's.
+    The root's first dimension is the level's, so that it can drift (`let_level_drift`). `rank` says at which rank each row of a page stands; with pinned documents not all rows are the learner's.
     """
 
     ranker: LinearWeights
@@ -180,7 +183,7 @@ class PosteriorModel(NamedTuple):
     first_examination: NDArray[np.float64]
     level: NDArray[np.float64]
     rank: NDArray[np.int64]
-    factor: NDArray[np.float64]
+    root: NDArray[np.float64]
     precision: NDArray[np.float64]
     variance: NDArray[np.float64]
     squares: NDArray[np.float64]
@@ -270,7 +273,7 @@ def draw_direction(model, work, seed, impression):
     fill_normals(stream_key(seed, DIRECTIONS, impression), direction)
     drawn[:] = 0.0
     drawn[leading : leading + direction.size] = direction
-    solve_upper(model.factor, drawn, leading)
+    solve_upper(model.root, drawn, leading)
     for j in range(direction.size):
         spread = model.spread[j]
         direction[j] = np.float32(kappa * drawn[leading + j] / spread) if spread > 0.0 else 0.0
@@ -302,6 +305,7 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
         renew(model, work, kept)
     clicked = clicks.sum()
     if page.size > 1 and (clicked > 0.0 or model.settings.level_shape > 0.0):
+        let_level_drift(model)
         take_evidence(model, work, X, page, clicks, clicked)
     return np.nan
 
@@ -337,9 +341,9 @@ def take_evidence(model, work, X, page, clicks, clicked):
         contrasts(rows, page.size, clicked, shares, mean)
     rows[count - 1, :] = work.level
     rows[count:, :] = 0.0
-    add_rows(model.factor, rows, count, work.reflection)
-    solve_lower(model.factor, gradient)
-    solve_upper(model.factor, gradient, 0)
+    add_rows(model.root, rows, count, work.reflection)
+    solve_lower(model.root, gradient)
+    solve_upper(model.root, gradient, 0)
     move(model, gradient, work.per_unit)
 
 
@@ -359,9 +363,9 @@ def take_level(model, work, first, shares, clicked, log_expected):
 def move(model, step, per_unit):
     """The mean takes a step that is given in the features' units."""
     leading = model.log_examination.size
-    for k in range(leading - 1):
-        model.log_examination[k + 1] += step[k]
-    model.level[0] += step[leading - 1]
+    model.level[0] += step[0]
+    for k in range(1, leading):
+        model.log_examination[k] += step[k]
     for j in range(model.spread.size):
         moved = model.ranker.weights[j] + step[leading + j] * per_unit[j]
         model.ranker.weights[j] = moved

@@ -72,13 +72,36 @@ def is_due(pages):
 
 @kernel
 def in_units(model, mean):
-    """The posterior's mean in the features' units: log θ from the second rank on, b, then the weights."""
+    """The posterior's mean in the features' units: b, log θ from the second rank on, then the weights."""
     leading = model.log_examination.size
-    for k in range(leading - 1):
-        mean[k] = model.log_examination[k + 1]
-    mean[leading - 1] = model.level[0]
+    mean[0] = model.level[0]
+    mean[1:leading] = model.log_examination[1:]
     for j in range(model.spread.size):
         mean[leading + j] = model.ranker.weights[j] * model.spread[j]
+
+
+@kernel
+def let_level_drift(model):
+    """b may have changed since the last page: its variance grows by that of one step of a random walk.
+
+    What is known of the others is Λ without b's row, if that row comes first; b given the others is the row itself. So
+    the row shrinks, nothing else changes, and nothing is subtracted from Λ.
+    """
+    U, J = model.root, model.squares
+    variance = model.settings.level_drift * model.settings.level_drift
+    informed = U[0, 0] * U[0, 0]
+    shrunk = 1.0 + variance * informed
+    if J.shape[0] > 0:
+        # The mean stays, so what pages taught is (I − c v eᵀ) times what it was: v = Λe, e picks b.
+        c = variance / shrunk
+        first = J[0].copy()
+        for i in range(J.shape[0]):
+            for m in range(i, J.shape[1]):
+                v, w = U[0, 0] * U[0, i], U[0, 0] * U[0, m]
+                J[i, m] += c * (c * first[0] * v * w - v * first[m] - first[i] * w)
+    root = math.sqrt(shrunk)
+    for m in range(U.shape[1]):
+        U[0, m] /= root
 
 
 @kernel
@@ -87,7 +110,7 @@ def renew(model, work, kept):
     M, eta, mean = work.square, work.gradient, work.mean
     if model.precision[0] > 0.0:
         _weigh_prior(model, M, eta, mean)
-        square(model.factor, M)
+        square(model.root, M)
         in_units(model, mean)
         times_symmetric(M, mean, eta)
         _add_prior(-1.0, model, M, eta, mean)
@@ -96,12 +119,12 @@ def renew(model, work, kept):
         eta[:] = 0.0
     _change_units(model, M, eta, mean, kept)
     _add_prior(1.0, model, M, eta, mean)
-    factorise(M, model.factor)
-    solve_lower(model.factor, eta)
-    solve_upper(model.factor, eta, 0)
+    factorise(M, model.root)
+    solve_lower(model.root, eta)
+    solve_upper(model.root, eta, 0)
     leading = model.log_examination.size
-    model.log_examination[1:] = eta[: leading - 1]
-    model.level[0] = eta[leading - 1]
+    model.level[0] = eta[0]
+    model.log_examination[1:] = eta[1:leading]
     for j in range(model.spread.size):
         if model.spread[j] > 0.0:
             model.ranker.weights[j] = eta[leading + j] / model.spread[j]
@@ -120,7 +143,7 @@ def _weigh_prior(model, inverse, column, mean):
     """
     leading = model.log_examination.size
     precision = model.precision[0]
-    invert(model.factor, leading, inverse)
+    invert(model.root, leading, inverse)
     trace, varying = 0.0, 0
     for j in range(model.spread.size):
         if model.spread[j] > 0.0:
@@ -139,7 +162,7 @@ def _weigh_prior(model, inverse, column, mean):
         length += given * given
     free = varying
     if length > 0.0:
-        solve_lower(model.factor, column)
+        solve_lower(model.root, column)
         for i in range(column.size):
             trace -= column[i] * column[i] / length
         squares -= along * along / length
@@ -152,7 +175,7 @@ def _weigh_prior(model, inverse, column, mean):
 @kernel
 def _change_units(model, M, eta, ratio, kept):
     """From the old units to the spreads as they are known now: information about x/s is s′²/s² that about x/s′."""
-    size = model.factor.shape[0]
+    size = model.root.shape[0]
     leading = model.log_examination.size
     varying = 0
     for k in range(leading):
@@ -180,11 +203,11 @@ def _add_prior(sign, model, M, eta, own):
     leading = model.log_examination.size
     features = model.spread.size
     precision = model.precision[0]
-    M[leading - 1, leading - 1] += sign / LEVEL_VARIANCE
-    eta[leading - 1] += sign / LEVEL_VARIANCE * LEVEL
-    for k in range(leading - 1):
+    M[0, 0] += sign / LEVEL_VARIANCE
+    eta[0] += sign / LEVEL_VARIANCE * LEVEL
+    for k in range(1, leading):
         M[k, k] += sign / settings.examination_variance
-        eta[k] += sign / settings.examination_variance * model.first_examination[k + 1]
+        eta[k] += sign / settings.examination_variance * model.first_examination[k]
     for j in range(features):
         M[leading + j, leading + j] += sign * precision
     if model.start_spread[0] == 0.0:

@@ -122,7 +122,7 @@ def test_a_posterior_names_the_features_that_it_cannot_tell_from_nothing():
     # As sure of every weight as one standard deviation of 0.1, features of spread 1.
     model.precision[0] = 1.0
     model.spread[:] = 1.0
-    model.factor[:, : len(model.factor)] = 10.0 * np.eye(len(model.factor))
+    model.root[:, : len(model.root)] = 10.0 * np.eye(len(model.root))
     model.ranker.weights[:] = 0.05, 1.0, -0.1
     assert unsure(settings, model) == "Unsure whether more or less is better, for 2 of 3 features: c and a."
     model.ranker.weights[:] = 1.0
@@ -133,7 +133,7 @@ def test_of_many_features_it_is_unsure_about_five_are_named_and_the_others_count
     settings = ModelSettings(name="m", features=8, page_size=4, seed=1, learner=Posterior())
     model = settings.learner.model(8, 4, 1)
     model.precision[0] = model.spread[:] = 1.0
-    model.factor[:, : len(model.factor)] = 10.0 * np.eye(len(model.factor))
+    model.root[:, : len(model.root)] = 10.0 * np.eye(len(model.root))
     assert unsure(settings, model).endswith("for 8 of 8 features: f1, f2, f3, f4, f5 and 3 more.")
 
 
