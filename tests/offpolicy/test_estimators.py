@@ -52,21 +52,30 @@ def logged(impressions, seed):
     return shown, clicked
 
 
+def of_all_logs(test):
+    """For tests of `logs`: one worker draws them, for all; and that takes seconds."""
+    return pytest.mark.slow(pytest.mark.xdist_group("estimators")(test))
+
+
 @cache
-def logs():
-    return [logged(400, seed) for seed in range(200)]
+def log_of(seed):
+    return logged(400, seed)
+
+
+def logs(many=200):
+    return [log_of(seed) for seed in range(many)]
 
 
 def joined(many):
     """The first logs as one: pages and clicks."""
-    return [[row for log in logs()[:many] for row in log[part]] for part in (0, 1)]
+    return [[row for log in logs(many) for row in log[part]] for part in (0, 1)]
 
 
 def coverage(found, truth):
     return np.mean([each.low <= truth <= each.high for each in found])
 
 
-@pytest.mark.slow
+@of_all_logs
 @pytest.mark.parametrize("method", ["plain", "self-normalised"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_ninety_five_per_cent_of_normal_intervals_hold_the_truth(name, method):
@@ -84,7 +93,7 @@ def test_ninety_five_per_cent_of_normal_intervals_hold_the_truth(name, method):
     assert np.mean([each.standard_error for each in found]) == pytest.approx(errors.std(), rel=0.2)
 
 
-@pytest.mark.slow
+@of_all_logs
 @pytest.mark.parametrize("method", ["plain", "self-normalised"])
 def test_bootstrap_intervals_hold_the_truth_too(method):
     rules = Rules(method=method, interval="bootstrap", resamples=200)
@@ -93,14 +102,14 @@ def test_bootstrap_intervals_hold_the_truth_too(method):
     assert coverage(found, TRUTH) < 1  # intervals that are never wrong say nothing
 
 
-@pytest.mark.slow
+@of_all_logs
 def test_on_policy_intervals_hold_the_value_of_the_logged_policy():
     found = [estimate(on_policy(clicks)) for _, clicks in logs()]
     assert 0.904 <= coverage(found, TRUTH_LOGGED) < 1
     assert {each.effective_sample_size for each in found} == {400}
 
 
-@pytest.mark.slow
+@of_all_logs
 def test_paired_differences_hold_the_true_gain_in_narrower_intervals():
     found, apart = [], []
     for pages, clicks in logs():
@@ -111,12 +120,12 @@ def test_paired_differences_hold_the_true_gain_in_narrower_intervals():
     assert np.mean([each.standard_error for each in found]) < np.mean(apart)
 
 
-@pytest.mark.slow
+@of_all_logs
 def test_borrowing_across_ranks_narrows_the_interval():
     lenient = Rules(minimum_effective=0)
     narrow, usual, wide = (
         np.mean(
-            [estimate(f([weighed(p) for p in pages], clicks), lenient).standard_error for pages, clicks in logs()[:20]]
+            [estimate(f([weighed(p) for p in pages], clicks), lenient).standard_error for pages, clicks in logs(20)]
         )
         for f in (examination_model, item_position, whole_page)
     )
@@ -124,13 +133,13 @@ def test_borrowing_across_ranks_narrows_the_interval():
 
 
 def test_a_page_as_a_whole_carries_the_least_evidence():
-    pages, clicks = logs()[0]
+    pages, clicks = log_of(0)
     sizes = {name: effective_sample_size(f([weighed(p) for p in pages], clicks)) for name, f in ESTIMATORS.items()}
     assert sizes["whole page"] < 0.5 * min(sizes["item-position"], sizes["examination model"])
 
 
 def test_a_difference_of_a_policy_with_itself_is_exactly_zero():
-    pages, clicks = logs()[0]
+    pages, clicks = log_of(0)
     log = item_position([weighed(p) for p in pages], clicks)
     for interval in ("normal", "bootstrap"):
         same = difference(log, log, Rules(interval=interval, resamples=100))
@@ -214,7 +223,7 @@ def test_a_log_that_claims_the_wrong_temperature_is_refused():
 
 
 def test_a_rank_without_any_weight_is_refused():
-    log = item_position([weighed(p) for p in logs()[0][0]], logs()[0][1])
+    log = item_position([weighed(p) for p in log_of(0)[0]], log_of(0)[1])
     log.weights[:, 1] = 0
     found = estimate(log, Rules(method="self-normalised"))
     assert found.reason.startswith("no logged page shows at rank 2 what this policy would show")
