@@ -34,6 +34,7 @@ def test_the_gradient_is_the_transcription_with_whole_page_probabilities(impress
     np.testing.assert_allclose(PDGD().score_gradient(scores, page, clicks), wanted, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @given(impressions(score=clusters))
 @settings(max_examples=200)
 def test_the_gradient_is_right_with_scores_ten_thousand_apart(impression):
