@@ -14,7 +14,7 @@ from rankloop.offpolicy import PlackettLuce, position_probabilities
 from ..writing import QUERIES, Log, World, model_settings
 
 FREE = Guards(control=0.0, influence_window=0)
-LOGS = 6
+LOGS = 5
 
 
 def clicks_per_page(world, weights, temperature):
@@ -76,9 +76,9 @@ def test_a_better_learner_is_estimated_better_and_intervals_hold_the_truth(slow_
         held["item"] += item.low <= truth <= item.high
         held["live"] += theirs["plain"].low <= live <= theirs["plain"].high
         all_of_them += 1
-    # If 95 % intervals are what they say, fewer than four of six hold the truth in 1 of 450 worlds.
+    # If 95 % intervals are what they say, fewer than three of five hold the truth in 1 of 860 worlds.
     assert all_of_them == LOGS
-    assert min(held.values()) >= 4, held
+    assert min(held.values()) >= 3, held
 
 
 @pytest.mark.slow
