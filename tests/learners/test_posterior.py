@@ -10,7 +10,6 @@ import pytest
 from rankloop.errors import SettingsError
 from rankloop.kernels.triangular import covariance
 from rankloop.learners import Posterior
-from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, is_due
 from rankloop.offpolicy.positions import position_probabilities
 from rankloop.online import OnlineRanker, Page
 from rankloop.simulation import simulate
@@ -18,6 +17,7 @@ from rankloop.users import noisy
 
 from ..proofs import literal, small
 from ..proofs.chisquare import agrees
+from ..proofs.dense_posterior import Dense
 
 FEATURES, PAGE = 3, 4
 TRUE = np.array([0.5, -0.3, 0.0])
@@ -56,75 +56,11 @@ def learned(learner, pages, **more) -> OnlineRanker:
     return ranker
 
 
-class Dense:
-    """The same posterior with a full matrix, its inverse, and every formula as it is written down."""
-
-    def __init__(self, learner, weights=None):
-        self.learner, self.weights = learner, weights
-        self.seen, self.first = [], np.r_[LEVEL, np.log(learner.examination.at(PAGE))[1:], np.zeros(FEATURES)]
-        self.mean = self.first
-        self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
-        self.V = learner.prior_variance
-
-    def prior(self):
-        """Mean and precision now, in the features' own units."""
-        within = np.mean([X.astype(float).var(axis=0) for X in self.seen], axis=0)
-        examination = [self.learner.examination_variance] * (PAGE - 1)
-        mean, covariance = self.first, np.diag(np.r_[LEVEL_VARIANCE, examination, self.V / FEATURES / within])
-        if self.weights is not None:
-            spread = np.sqrt(np.mean([(X.astype(float) @ self.weights).var() for X in self.seen]))
-            u = np.r_[np.zeros(PAGE), self.weights / spread]
-            mean, covariance = mean + GIVEN * u, covariance + np.outer(u, u) / self.learner.start_pages
-        return mean, np.linalg.inv(covariance), np.sqrt(within)
-
-    def weigh(self):
-        """MacKay's update, with weights in units of the spreads that the last renewal knew."""
-        P = np.linalg.inv(self.information)[PAGE:, PAGE:] * np.outer(self.spread, self.spread)
-        m = self.mean[PAGE:] * self.spread
-        free, trace = FEATURES, np.trace(P)
-        if self.weights is not None:
-            u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
-            free, trace, m = free - 1, trace - u @ P @ u, m - u * (m @ u)
-        determined = max(free - trace * FEATURES / self.V, 0.0)
-        weight = self.learner.prior_weight
-        self.V = FEATURES * (weight * self.learner.prior_variance / FEATURES + m @ m) / (weight + determined)
-
-    def let_level_drift(self):
-        """One step of a random walk between two pages; the mean stays."""
-        covariance = np.linalg.inv(self.information)
-        covariance[0, 0] += self.learner.level_drift**2
-        self.information = np.linalg.inv(covariance)
-        self.taught = self.information - self.precision
-        self.toward = self.information @ self.mean - self.precision @ self.prior_mean
-
-    def learn(self, X, documents, clicks):
-        self.seen.append(X)
-        if is_due(len(self.seen)):
-            if len(self.seen) > 1:
-                self.weigh()
-            self.prior_mean, self.precision, self.spread = self.prior()
-            self.information = self.precision + self.taught
-            self.mean = np.linalg.solve(self.information, self.precision @ self.prior_mean + self.toward)
-        self.let_level_drift()
-        C, a = clicks.sum(), self.learner.level_shape
-        ranks = np.eye(PAGE)[: len(documents), 1:]
-        z = np.c_[np.ones(len(documents)), ranks, X[documents] - X.astype(float).mean(axis=0)]
-        mu = np.exp(z @ self.mean).sum()
-        shares = np.exp(z @ self.mean) / mu
-        g = (clicks - C * shares) @ z + (C - mu) * a / (a + mu) * (shares @ z)
-        H = C * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
-        H += a * mu / (a + mu) * np.outer(shares @ z, shares @ z)
-        self.taught += H
-        self.toward += H @ self.mean + g
-        self.information = self.information + H
-        self.mean = self.mean + np.linalg.solve(self.information, g)
-
-
 @pytest.mark.parametrize("weights", [None, [0.4, -0.1, 0.05]], ids=["zeros", "given"])
 def test_it_is_the_dense_posterior_page_for_page(weights):
     learner = Posterior(prior_weight=2.0)
     ranker = ranker_of(learner, weights=weights)
-    dense = Dense(learner, None if weights is None else np.array(weights))
+    dense = Dense(learner, FEATURES, PAGE, None if weights is None else np.array(weights))
     for X, documents, clicks in some_pages(70, seed=1):
         ranker.learn(page_of(ranker, X, documents), clicks)
         dense.learn(X, documents, clicks)

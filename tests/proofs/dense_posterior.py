@@ -1,0 +1,69 @@
+"""`Posterior` as its page in the documentation has it: full matrices, inverses, no tricks."""
+
+import numpy as np
+
+from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, is_due
+
+
+class Dense:
+    """The same posterior with a full matrix, its inverse, and every formula as it is written down."""
+
+    def __init__(self, learner, features, page, weights=None):
+        self.learner, self.features, self.page, self.weights = learner, features, page, weights
+        self.seen, self.first = [], np.r_[LEVEL, np.log(learner.examination.at(self.page))[1:], np.zeros(self.features)]
+        self.mean = self.first
+        self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
+        self.V = learner.prior_variance
+
+    def prior(self):
+        """Mean and precision now, in the features' own units."""
+        within = np.mean([X.astype(float).var(axis=0) for X in self.seen], axis=0)
+        examination = [self.learner.examination_variance] * (self.page - 1)
+        mean, covariance = self.first, np.diag(np.r_[LEVEL_VARIANCE, examination, self.V / self.features / within])
+        if self.weights is not None:
+            spread = np.sqrt(np.mean([(X.astype(float) @ self.weights).var() for X in self.seen]))
+            u = np.r_[np.zeros(self.page), self.weights / spread]
+            mean, covariance = mean + GIVEN * u, covariance + np.outer(u, u) / self.learner.start_pages
+        return mean, np.linalg.inv(covariance), np.sqrt(within)
+
+    def weigh(self):
+        """MacKay's update, with weights in units of the spreads that the last renewal knew."""
+        P = np.linalg.inv(self.information)[self.page :, self.page :] * np.outer(self.spread, self.spread)
+        m = self.mean[self.page :] * self.spread
+        free, trace = self.features, np.trace(P)
+        if self.weights is not None:
+            u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
+            free, trace, m = free - 1, trace - u @ P @ u, m - u * (m @ u)
+        determined = max(free - trace * self.features / self.V, 0.0)
+        weight = self.learner.prior_weight
+        self.V = self.features * (weight * self.learner.prior_variance / self.features + m @ m) / (weight + determined)
+
+    def let_level_drift(self):
+        """One step of a random walk between two pages; the mean stays."""
+        covariance = np.linalg.inv(self.information)
+        covariance[0, 0] += self.learner.level_drift**2
+        self.information = np.linalg.inv(covariance)
+        self.taught = self.information - self.precision
+        self.toward = self.information @ self.mean - self.precision @ self.prior_mean
+
+    def learn(self, X, documents, clicks):
+        self.seen.append(X)
+        if is_due(len(self.seen)):
+            if len(self.seen) > 1:
+                self.weigh()
+            self.prior_mean, self.precision, self.spread = self.prior()
+            self.information = self.precision + self.taught
+            self.mean = np.linalg.solve(self.information, self.precision @ self.prior_mean + self.toward)
+        self.let_level_drift()
+        C, a = clicks.sum(), self.learner.level_shape
+        ranks = np.eye(self.page)[: len(documents), 1:]
+        z = np.c_[np.ones(len(documents)), ranks, X[documents] - X.astype(float).mean(axis=0)]
+        mu = np.exp(z @ self.mean).sum()
+        shares = np.exp(z @ self.mean) / mu
+        g = (clicks - C * shares) @ z + (C - mu) * a / (a + mu) * (shares @ z)
+        H = C * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
+        H += a * mu / (a + mu) * np.outer(shares @ z, shares @ z)
+        self.taught += H
+        self.toward += H @ self.mean + g
+        self.information = self.information + H
+        self.mean = self.mean + np.linalg.solve(self.information, g)
