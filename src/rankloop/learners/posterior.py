@@ -6,9 +6,9 @@ Weights and the logarithm of the examination curve have one Gaussian posterior. 
     Λ ← Λ + H,   (log θ, w) ← (log θ, w) + Λ⁻¹ g,
 
 and that is all: no learning rate, no propensities that somebody must know, no dependence on the policy that drew the
-page, and hardly any on the order in which pages are learned from. A page is ranked by weights drawn from the posterior, so it
-explores where it is unsure and stops where it is sure. Λ is kept as a triangular factor (`kernels.triangular`), in
-units of the features' spreads (`prior`), so it stays positive definite and no feature's scale matters.
+page, and hardly any on the order in which pages are learned from. A page is ranked by weights drawn from the posterior,
+so it explores where it is unsure and stops where it is sure. Λ is kept as a triangular factor (`kernels.triangular`),
+in units of the features' spreads (`prior`), so it stays positive definite and no feature's scale matters.
 """
 
 import math
@@ -175,7 +175,8 @@ class Belief(NamedTuple):
 class PosteriorModel(NamedTuple):
     """The mean (weights, log θ relative to rank 1, and the level), the root of its precision, and the prior's units.
 
-    The root's first dimension is the level's, so that it can drift (`let_level_drift`). `rank` says at which rank each row of a page stands; with pinned documents not all rows are the learner's.
+    The root's first dimension is the level's, so that it can drift (`let_level_drift`). `rank` says at which rank each
+    row of a page stands; with pinned documents not all rows are the learner's.
     """
 
     ranker: LinearWeights
