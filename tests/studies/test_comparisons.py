@@ -28,6 +28,22 @@ def test_p_values_agree_with_scipy_and_pairs_share_seeds(made_up):
     assert found.better.value == probability_of_improvement(ours, theirs)
 
 
+def test_marks_count_how_many_comparisons_there_are(made_up):
+    """The same four runs of two methods: marked alone, and no longer beside two methods that differ by chance."""
+
+    def online(cell):
+        gain = {"PDGD": 0.0, "ROLTR": 0.6 + cell.seed % 3}.get(cell.label, cell.seed % 3 - 1)
+        return 500.0 + 20.0 * cell.seed + gain
+
+    others = ({"learner": "COLTR"}, {"learner": "DBGD"})
+    found = {}
+    for learners in (TWO, TWO + others):
+        compared = against_baseline(Coverage(made_up(study(*learners), online=online)), "g", "online_ndcg")
+        found[len(learners)] = next(one for one in compared if one.label == "ROLTR")
+    assert found[2].test.p == found[4].test.p < 0.05 < found[4].corrected_p
+    assert (found[2].mark, found[4].mark) == ("△", "")
+
+
 def test_runs_of_other_folds_are_no_pairs(made_up):
     folds = {"data": "tiny", "folds": [1, 2]}
     results = made_up(study(*TWO, collection=folds), online=level)
