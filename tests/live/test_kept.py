@@ -46,3 +46,8 @@ def test_a_damaged_state_is_refused_by_those_who_only_look_at_it_too(fold):
             summary_of(damaged)
     with pytest.raises(StateError, match="its kept state is damaged"):
         restored_by(Event(1, 1, Kind.ROLLED_BACK, 0, 0, b"", b"\xc1"))
+
+
+def test_a_state_without_something_that_is_needed_is_called_another_version_s(fold):
+    with pytest.raises(StateError, match=r"damaged \(it lacks .ranker\.weights., so another version may have"):
+        summary_of(spoiled(fold.state(), arrays={}))

@@ -113,4 +113,5 @@ def looks_in(settings: ModelSettings, then: Kept) -> Looks | None:
 
 def damaged(error: Exception) -> StateError:
     """What is said of a state that cannot be read, and what helps."""
-    return StateError(f"its kept state is damaged ({error}); rankloop log refold computes it anew from the log")
+    why = f"it lacks {error}, so another version may have written it" if isinstance(error, KeyError) else error
+    return StateError(f"its kept state is damaged ({why}); rankloop log refold computes it anew from the log")
