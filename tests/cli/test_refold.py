@@ -7,7 +7,7 @@ import pytest
 
 from rankloop.cli import refold as command
 
-from ..logs.writing import Log
+from ..logs.writing import Log, blob, change
 
 
 @pytest.fixture
@@ -48,6 +48,16 @@ def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too
     assert "the weights are those that are served, in every bit" in out
     assert "4 snapshots, damaged or with the old weights, were forgotten" in out
     assert "may still be in" not in rankloop("log", "verify", address)[1]
+
+
+def test_a_state_that_cannot_be_read_is_not_said_to_be_served(store, address, rankloop):
+    Log.filled(store, impressions=40)
+    change(store, "UPDATE snapshots SET state = " + blob(store, b"\xc1"))
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert code == 0
+    assert "the kept state cannot be read" in out
+    assert "in every bit" not in out
+    assert "shop goes on from them" in out
 
 
 @pytest.mark.parametrize("answer", [True, False])

@@ -47,8 +47,11 @@ def refold(
             out.print(
                 f"\n{model}, computed anew from {work.begins}, with {work.learned:,} learned impressions", markup=False
             )
-            _show_difference(difference)
-            out.print(f"\n{difference.conclusion}")
+            if work.is_damaged:
+                out.print("the kept state cannot be read; until this one is served, pages come in the incoming order")
+            else:
+                _show_difference(difference)
+                out.print(f"\n{difference.conclusion}")
         agreed = yes or difference.same_bits or _agrees(json, "serve the new weights?")
         done = work.serve(now(), forget=forget) if agreed else None
     if json:

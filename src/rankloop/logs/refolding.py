@@ -86,6 +86,8 @@ class Refolding:
         self._store, self._model = store, model
         self._again = _Again(store, model)
         self._old = _newest(store, model)
+        self.is_damaged = _first_readable(store, model, list(store.snapshots(model.id))[:1]) is None
+        """Whether the state that would be served cannot be read: then pages come in the incoming order."""
 
     @property
     def begins(self) -> str:
