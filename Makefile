@@ -27,7 +27,7 @@ run: $(VENV)/.installed            ## the main job: six learners, two users, a t
 
 # What tests need beyond Python: a browser and a PostgreSQL server. From Debian, where that is allowed.
 components:
-	@$(call debian,chromium,command -v chromium)
+	@$(call debian,chromium-headless-shell,command -v chromium-headless-shell || command -v chromium)
 	@$(call debian,postgresql,command -v initdb || ls /usr/lib/postgresql/*/bin/initdb)
 
 define debian

@@ -119,7 +119,8 @@ MARKED_BY_FOLDER = {ROOT / "tests" / "live" / "crash": "process"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark tests by what they need, and let those that take longest begin first, so that no worker ends alone."""
+    """Mark tests by what they need, and let those that take longest begin first, so that no worker ends alone: what is
+    slow, then what must be done by one worker, then the rest."""
     for item in items:
         needed = [mark for fixture, mark in MARKED_BY_FIXTURE.items() if fixture in getattr(item, "fixturenames", ())]
         needed += [mark for folder, mark in MARKED_BY_FOLDER.items() if folder in item.path.parents]
@@ -128,7 +129,11 @@ def pytest_collection_modifyitems(items):
         values = getattr(getattr(item, "callspec", None), "params", {}).values()
         if any(isinstance(value, str) and value == "postgres" for value in values):
             item.add_marker("postgres")
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=_late)
+
+
+def _late(item):
+    return item.get_closest_marker("slow") is None, item.get_closest_marker("xdist_group") is None
 
 
 # Workers

@@ -33,6 +33,7 @@ MODULES = [
     "rankloop.studies.report",
     "rankloop.web.dashboard",
     "matplotlib.pyplot",
+    "tests.compiled",
 ]
 """What is imported beforehand; what has another name by now is imported when it is needed."""
 

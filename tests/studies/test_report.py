@@ -1,7 +1,6 @@
 import base64
 import hashlib
 import re
-import shutil
 import subprocess
 import tomllib
 from html.parser import HTMLParser
@@ -9,6 +8,7 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 from matplotlib import image as images
+from tests.browsing import BROWSER, HOW_TO_GET_IT
 from tests.patience import PATIENCE
 
 from rankloop import simulate, users
@@ -18,7 +18,6 @@ from rankloop.studies.held import Start
 from rankloop.studies.records import Results, key_of, read_records, write_record
 from rankloop.studies.specification import Grid, Study, cells, load_study
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 VOID = {"meta", "img", "br", "hr"}
 HOSTILE = '<script>alert("1")</script> & a_b 5% `c` $d$'
 
@@ -199,11 +198,11 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no browser here")
+@pytest.mark.skipif(BROWSER is None, reason=HOW_TO_GET_IT)
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (1200, True), (500, False)])
 def test_a_browser_draws_the_pictures_and_has_nothing_to_complain_about(plain, tmp_path, width, dark):
     command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+        BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", f"--window-size={width},1600",
         f"--screenshot={tmp_path / 'shot.png'}", f"--blink-settings=preferredColorScheme={0 if dark else 1}",
         f"file://{plain / 'report.html'}",
