@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from tests.skipping import skip_here
 from rankloop.live.errors import StoreError
 from rankloop.live.log import Writer
 from rankloop.live.stores import open_store, sqlite
+from rankloop.logs.importing import back_up
 
 from .pages import assert_sound, sentence, settled, shows
 
@@ -156,6 +158,31 @@ def test_a_read_only_file_is_named_and_written_to_once_it_may_be(outside):
     assert str(path) in told
     assert rest == "[2]\n"
     assert_sound(path)
+
+
+def modes(folder):
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+def test_the_file_and_all_beside_it_are_their_owners_alone(path, tmp_path, caplog):
+    store = open_store(path, serving=True)
+    settled(store, *shows([0]))
+    assert store.lease("model-1").alive()
+    back_up(path, tmp_path / "aside.db", at=0)
+    kept = modes(tmp_path)
+    store.close()
+    assert {"log.db", "log.db-wal", "log.db-shm", "log.db.model-1.lease", "aside.db"} <= set(kept)
+    assert set(kept.values()) == {0o600}
+    assert not caplog.text
+
+
+def test_a_service_on_a_file_that_others_may_read_says_so_and_leaves_it_as_it_is(path, tmp_path, caplog):
+    open_store(path).close()
+    path.chmod(0o640)
+    open_store(path, serving=True).close()
+    assert "holds signing secrets, and others on this machine may read it (mode 640)" in caplog.text
+    assert f"chmod 600 {path}*" in caplog.text
+    assert modes(tmp_path)["log.db"] == 0o640
 
 
 # Others at the file

@@ -17,6 +17,7 @@ class FileLease:
     def take(cls, path: Path) -> "FileLease | None":
         """The lease, or None if somebody else holds it."""
         try:
+            path.touch(0o600)
             file = path.open("w", encoding="ascii")
         except OSError as error:
             raise StoreError(f"{path} cannot be written ({error.strerror}); the learner needs it as its lock") from None

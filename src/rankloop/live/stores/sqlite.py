@@ -5,8 +5,10 @@ a connection per thread and never wait for writers. Checkpoints, which would mak
 copying, are done by a thread of their own while a service runs.
 """
 
+import logging
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,8 @@ from rankloop.live.stores.migrations import missing_migrations, newest_version
 from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
 from rankloop.live.stores.sqlite_checkpoints import Checkpointer
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
+
+log = logging.getLogger("rankloop.store")
 
 PAGE_BYTES = 8192
 WAIT_MS = 5_000
@@ -41,10 +45,12 @@ class SQLiteStore(Store):
         self._connections: dict[sqlite3.Connection, threading.Lock] = {}
         """Each with a lock that is held while it reads: SQLite does not survive being closed in the middle of that."""
         with translated(self.path):
+            _make_private(self.path)
             self._write = self._connect()
             self._prepare()
         self._checkpointer: Checkpointer | None = None
         if background_checkpoints:
+            _warn_of_readers(self.path)
             self._write.execute("PRAGMA wal_autocheckpoint = 0")
             self._checkpointer = Checkpointer(self._wal, self._connect, self._lock)
 
@@ -221,6 +227,22 @@ def opened_copy(path: str | os.PathLike[str]) -> Iterator[SQLiteMoment]:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, isolation_level=None)
     with closing(connection):
         yield SQLiteMoment(connection, Path(path))
+
+
+def _make_private(path: Path) -> None:
+    """A new file is its owner's alone: it will hold secrets. SQLite gives the files beside it the same mode."""
+    with suppress(OSError):  # it is there, or cannot be made, which SQLite says in its own words
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _warn_of_readers(path: Path) -> None:
+    """Say if others may read a file that is there: its mode is its owner's choice, and is left alone."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        log.warning(
+            "%s holds signing secrets, and others on this machine may read it (mode %03o); make it yours alone: "
+            "chmod 600 %s*", path, mode, path,
+        )  # fmt: skip
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
