@@ -171,7 +171,7 @@ def test_the_file_and_all_beside_it_are_their_owners_alone(path, tmp_path, caplo
     back_up(path, tmp_path / "aside.db", at=0)
     kept = modes(tmp_path)
     store.close()
-    assert {"log.db", "log.db-wal", "log.db-shm", "log.db.model-1.lease", "aside.db"} <= set(kept)
+    assert {"log.db", "log.db-wal", "log.db-shm", "log.db.lease", "aside.db"} <= set(kept)
     assert set(kept.values()) == {0o600}
     assert not caplog.text
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from rankloop.live.errors import StoreError
 from rankloop.live.stores.contract import Reader, Store, export_sql
-from rankloop.live.stores.file_lease import FileLease
+from rankloop.live.stores.file_lease import FileLease, FileLeases
 from rankloop.live.stores.migrations import missing_migrations, newest_version
 from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
 from rankloop.live.stores.sqlite_checkpoints import Checkpointer
@@ -40,6 +40,7 @@ class SQLiteStore(Store):
     def __init__(self, path: str | Path, *, background_checkpoints: bool = False) -> None:
         self.path = Path(path)
         self._wal = self.path.with_name(f"{self.path.name}-wal")
+        self._leases = FileLeases(self.path.with_name(f"{self.path.name}.lease"))
         self._lock = threading.RLock()
         self._local = threading.local()
         self._connections: dict[sqlite3.Connection, threading.Lock] = {}
@@ -136,7 +137,7 @@ class SQLiteStore(Store):
 
     def lease(self, name: str) -> FileLease | None:
         """Held through a lock on a file beside the database, which the system frees when the process dies."""
-        return FileLease.take(self.path.with_name(f"{self.path.name}.{name}.lease"))
+        return self._leases.take(name)
 
     # Keeping a log
 
@@ -191,6 +192,7 @@ class SQLiteStore(Store):
 
     def close(self) -> None:
         """Let go of the file."""
+        self._leases.close()
         if self._checkpointer:
             self._checkpointer.stop()
         with self._lock:
