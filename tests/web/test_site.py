@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from rankloop.live.errors import RequestError
 from rankloop.web import site as sites
-from rankloop.web.site import HEADERS, Site, static_address
+from rankloop.web.assets import address_of, assets
+from rankloop.web.site import HEADERS, Site
 
 LOCAL = "http://localhost"
 
@@ -109,16 +110,19 @@ def test_signing_in_leads_nowhere_else(address, inside):
 
 
 def test_a_file_may_be_kept_for_ever_under_an_address_that_changes_with_it(client):
-    address = static_address("dashboard.js")
+    address = address_of("dashboard.js")
     plain = client.get(address, headers={"accept-encoding": "identity"})
     zipped = client.get(address, headers={"accept-encoding": "gzip"})
     assert plain.headers["content-type"].startswith("text/javascript")
     assert "immutable" in plain.headers["cache-control"]
     assert zipped.headers["content-encoding"] == "gzip"
-    assert zipped.content == plain.content == gzip.decompress(sites._zipped("dashboard.js"))
+    assert zipped.content == plain.content == gzip.decompress(assets()["dashboard.js"].zipped)
 
 
-@pytest.mark.parametrize("name", ["../site.py", "..%2fsite.py", "nothing.css", "", "a//b", "..\\site.py"])
+@pytest.mark.parametrize("name", [
+    "../site.py", "..%2fsite.py", "nothing.css", "", "a//b", "..\\site.py", "a" * 300, "vendor", "a/" * 300, "%00",
+    "rankloop.css/a",
+])  # fmt: skip
 def test_only_the_sites_own_files_are_given(client, name):
     answer = client.get(f"/static/{name}")
     assert answer.status_code == 404

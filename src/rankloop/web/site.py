@@ -5,13 +5,10 @@ its origin must be this host, and where the service has API keys the visitor has
 """
 
 import gzip
-import hashlib
 import hmac
 import secrets
 import time
 from collections.abc import Awaitable, Callable
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -25,6 +22,7 @@ from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import Keyring, digest
 from rankloop.live.local import is_local, is_own_origin
+from rankloop.web.assets import address_of, assets
 
 R = TypeVar("R", bound=Response)
 POLICY = (
@@ -41,7 +39,7 @@ HEADERS = {
 }
 SESSION = "rankloop_session"
 SESSION_SECONDS = 8 * 3600
-MEDIA_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
+FOR_EVER = "public, max-age=31536000, immutable"
 
 
 class Site:
@@ -58,7 +56,7 @@ class Site:
             loader=ChoiceLoader([own, templates]) if templates else own, autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
-        self._environment.globals |= {"static": static_address, "version": __version__}
+        self._environment.globals |= {"static": address_of, "version": __version__}
         pages.add_route("/static/{name:path}", static_file, ["GET"])
         pages.add_route("/sign-in", self._sign_in_page, ["GET"])
         self.post("/sign-in", self._sign_in, needs_admin=False)
@@ -223,47 +221,16 @@ async def _form(request: Request) -> dict[str, str]:
         raise RequestError("malformed_body", "the form cannot be read") from None
 
 
-# Files
-
-STATIC = files("rankloop.web") / "static"
-BORROWED = {"blocks.css": "rankloop.studies"}
-"""Files that are among another room's assets, because what it writes must look the same without this one."""
-
-
-@lru_cache
-def _static(name: str) -> tuple[bytes, str]:
-    """A file's content and the mark of that content."""
-    parts = name.split("/")
-    if any(part in ("", ".", "..") for part in parts) or "\\" in name:
-        raise FileNotFoundError(name)
-    place = files(BORROWED[name]) / "assets" if name in BORROWED else STATIC
-    content = place.joinpath(*parts).read_bytes()
-    return content, hashlib.sha256(content).hexdigest()[:12]
-
-
-def static_address(name: str) -> str:
-    """Where a page finds a file; the address changes with the content, so browsers may keep it for ever."""
-    return f"/static/{name}?{_static(name)[1]}"
-
-
 def _takes_gzip(request: Request) -> bool:
     return "gzip" in request.headers.get("accept-encoding", "")
 
 
-@lru_cache
-def _zipped(name: str) -> bytes:
-    return gzip.compress(_static(name)[0], 9)
-
-
 async def static_file(request: Request) -> Response:
     """One of the site's own files."""
-    name = request.path_params["name"]
-    try:
-        content, _ = _static(name)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, ValueError):
+    asset = assets().get(request.path_params["name"])
+    if asset is None:
         return Response("no such file", 404, media_type="text/plain", headers=HEADERS)
-    kind = MEDIA_TYPES.get(name.rsplit(".", 1)[-1], "application/octet-stream")
-    headers = HEADERS | {"cache-control": "public, max-age=31536000, immutable", "vary": "accept-encoding"}
+    content, headers = asset.content, HEADERS | {"cache-control": FOR_EVER, "vary": "accept-encoding"}
     if _takes_gzip(request):
-        content, headers = _zipped(name), headers | {"content-encoding": "gzip"}
-    return Response(content, media_type=f"{kind}; charset=utf-8", headers=headers)
+        content, headers = asset.zipped, headers | {"content-encoding": "gzip"}
+    return Response(content, media_type=asset.media_type, headers=headers)
