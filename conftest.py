@@ -1,11 +1,17 @@
 """What all tests share: a data folder of their own, the collections beside the project, limits, and markers."""
 
+import sys
+
+# What Python made of the tests is kept, even where the environment says otherwise of programs: to rewrite thousands of
+# asserts again takes every worker longer than to import everything else. First of all, for what is imported here, too.
+sys.dont_write_bytecode = False
+
 import atexit
+import gc
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -24,10 +30,6 @@ if "RANKLOOP_TEST_HOME" not in os.environ:  # workers started by pytest-xdist sh
     os.environ["RANKLOOP_TEST_HOME"] = tempfile.mkdtemp(prefix="rankloop-test-")
     atexit.register(shutil.rmtree, os.environ["RANKLOOP_TEST_HOME"], ignore_errors=True)
 os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
-
-# What Python made of the tests is kept, even where the environment says otherwise of programs: to rewrite thousands of
-# asserts again takes every worker longer than to import everything else.
-sys.dont_write_bytecode = False
 
 # Requests of tests wait as long as tests do; httpx has no other door to its default of five seconds.
 for _phase in ("connect", "read", "write", "pool"):
@@ -108,6 +110,24 @@ def _limited(item, what):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+# Collecting
+
+# What is imported and collected stays until the end: nobody has to look through it again and again for garbage.
+gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Doctests are in the package and on the pages: hundreds of modules of tests are not searched for any."""
+    collectors = yield
+    return [found for found in collectors if type(found) is pytest.Module or ROOT / "tests" not in file_path.parents]
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 # Markers and order
