@@ -1,6 +1,12 @@
+import math
+
 import httpx
 import pytest
 from tests.patience import PATIENCE
+
+from rankloop.errors import SettingsError
+from rankloop.live.http.connections import SPARE_FILES, most_connections
+from rankloop.live.serving import require_files, serve
 
 from .serving import Serving
 
@@ -18,3 +24,30 @@ def test_a_service_lives_ends_and_lives_again_on_the_same_log(tmp_path):
         assert [model["name"] for model in httpx.get(f"{service.url}/v1/models").json()["models"]] == ["shop"]
         assert service.stop() in (0, -15)  # uvicorn hands the signal on once it has ended in order
         assert "Traceback" not in service.output
+
+
+@pytest.fixture
+def files(monkeypatch):
+    """Lets this process have a limit of open files, soft and hard, that is not its own; [soft, hard]."""
+    limits = [0, 0]
+    monkeypatch.setattr("resource.getrlimit", lambda _: tuple(limits))
+    monkeypatch.setattr("resource.setrlimit", lambda _, given: limits.__setitem__(slice(2), given))
+    return limits
+
+
+@pytest.mark.parametrize(("soft", "hard", "then"), [
+    (1024, 20_000, 20_000), (1024, 1024, 1024), (1024, 1_000_000, 65_536), (100_000, 1_000_000, 100_000),
+    (1024, -1, 65_536), (-1, -1, -1), (64, 4096, 4096),
+])  # fmt: skip
+def test_a_service_may_open_as_many_files_as_the_system_allows(files, soft, hard, then):
+    files[:] = soft, hard
+    require_files()
+    assert files == [then, hard]
+    assert most_connections() == (math.inf if then == -1 else then - SPARE_FILES)
+
+
+def test_too_few_files_are_said_before_anything_is_served(files, tmp_path):
+    files[:] = 200, 200
+    with pytest.raises(SettingsError, match=r"may open 200 files, too few to serve.*at least 256 \(ulimit -n"):
+        serve(tmp_path / "log.db", port=0)
+    assert not (tmp_path / "log.db").exists()

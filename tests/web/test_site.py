@@ -1,5 +1,6 @@
 """Pages load nothing from elsewhere, and only a form of this site may act."""
 
+import asyncio
 import gzip
 import re
 
@@ -11,7 +12,7 @@ from starlette.testclient import TestClient
 from rankloop.live.errors import RequestError
 from rankloop.web import site as sites
 from rankloop.web.assets import address_of, assets
-from rankloop.web.site import HEADERS, Site
+from rankloop.web.site import FORM_BYTES, HEADERS, Site
 
 LOCAL = "http://localhost"
 
@@ -88,9 +89,26 @@ def test_a_token_is_of_one_session(client, acted):
 
 def test_a_form_that_is_too_large_or_no_form_is_refused(client, acted):
     known = {"x-token": token(client)}
-    assert client.post("/act", content=b"a=" + b"b" * (1 << 20), headers=known).status_code == 413
+    assert client.post("/act", content=b"a=" + b"b" * FORM_BYTES, headers=known).status_code == 413
     assert client.post("/act", content=b"a=\xff", headers=known).status_code == 400
     assert acted == []
+
+
+def test_a_form_whose_sender_hangs_up_is_no_fault_of_ours(client):
+    sent = []
+
+    async def gone():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/sign-in", "query_string": b"", "headers": [(b"host", b"localhost")],
+        "http_version": "1.1", "scheme": "http",
+    }  # fmt: skip
+    asyncio.run(client.app(scope, gone, send))
+    assert sent[0]["status"] == 400
 
 
 def test_without_keys_pages_are_for_local_names(client):

@@ -19,6 +19,12 @@ def serve(
     max_candidates: Annotated[int, typer.Option(min=1, help="In one rank request.")] = 5_000,
     max_body: Annotated[int, typer.Option(min=1024, help="Bytes in one request.")] = 16 << 20,
     rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each key.")] = 10_000.0,
+    keyless_rate: Annotated[
+        float, typer.Option(min=0.1, help="Requests a second for all who show no key, once there are keys.")
+    ] = 100.0,
+    keyless_connections: Annotated[
+        int, typer.Option(min=1, help="Connections without a key; with one too many, the oldest ends.")
+    ] = 256,
     plugin: Plugin = None,
 ) -> None:
     """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
@@ -26,5 +32,8 @@ def serve(
     from rankloop.live.serving import serve
     from rankloop.web.dashboard import add_dashboard
 
-    limits = Limits(candidates=max_candidates, body_bytes=max_body, rate=rate)
+    limits = Limits(
+        candidates=max_candidates, body_bytes=max_body, rate=rate, keyless_rate=keyless_rate,
+        keyless_connections=keyless_connections,
+    )  # fmt: skip
     serve(store, host=host, port=port, learn=learn, limits=limits, extend=add_dashboard, say=err.print)

@@ -34,9 +34,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = 10_000.0
     """Requests a second for each key."""
     concurrent: int = 1_000
-    """Requests being answered at a time; more are asked to come back."""
-    body_seconds: float = 30.0
-    """Time for a body to arrive."""
+    """Requests with a key being answered at a time; more are asked to come back."""
+    keyless_rate: float = 100.0
+    """Requests a second for all those without a key together; more wait for their turn."""
+    keyless_connections: int = 256
+    """Connections without a key; with one too many, the oldest ends."""
 
 
 class Candidate(msgspec.Struct, forbid_unknown_fields=True):

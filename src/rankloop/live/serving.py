@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import resource
 import socket
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from rankloop.errors import RankloopError, SettingsError
 from rankloop.live.errors import StateError
 from rankloop.live.http import create_app
 from rankloop.live.http.app import Application
-from rankloop.live.http.connections import Connection
+from rankloop.live.http.connections import SPARE_FILES, limited
 from rankloop.live.kept import summary_of
 from rankloop.live.keys import Keyring
 from rankloop.live.learning import settings_of
@@ -45,6 +46,7 @@ def serve(
     `extend` adds pages to what is served; `say` hears where it listens.
     """
     limits = limits or Limits()
+    require_files()
     store = open_store(address, serving=True)
     keys = Keyring(store, limits.rate)
     if keys.open and not is_for_this_machine(host):
@@ -69,10 +71,32 @@ def serve(
     say(f"rankloop serves {store} on {url_of(listening, host)}")
     _keep_pauses_short(app.service)
     config = uvicorn.Config(
-        app, http=Connection, ws="none", log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        app, http=limited(limits.keyless_connections), ws="none", log_level="warning", access_log=False,
+        server_header=False, timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
+
+
+MOST_FILES = 1 << 16
+LEAST_CONNECTIONS = 128
+
+
+def require_files() -> None:
+    """As many open files as the system allows this process, for each connection is one; refused if those are too few.
+
+    Without that, a service that runs out of them could not even say so: it could accept no connection to say it on.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        with suppress(OSError, ValueError):  # where the system says one thing and does another, the old limit stays
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+            soft = allowed
+    if soft != resource.RLIM_INFINITY and soft < SPARE_FILES + LEAST_CONNECTIONS:
+        raise SettingsError(
+            f"this process may open {soft} files, too few to serve: {SPARE_FILES} are for the log, and each connection "
+            f"takes one; allow at least {SPARE_FILES + LEAST_CONNECTIONS} (ulimit -n, or LimitNOFILE of a unit)"
+        )
 
 
 def _keep_pauses_short(service: Service) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from rankloop import __version__
@@ -37,6 +37,7 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
+FORM_BYTES = 64 << 10
 SESSION = "rankloop_session"
 SESSION_SECONDS = 8 * 3600
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -123,6 +124,10 @@ class Site:
         return response
 
     # Who may act
+
+    def recognises(self, scope: Any) -> bool:
+        """Whether a request is of somebody who has signed in."""
+        return bool(self._sessions) and self._is_signed_in(self._session(Request(scope))[0])
 
     def _session(self, request: Request) -> tuple[str, bool]:
         session = request.cookies.get(SESSION, "")
@@ -211,10 +216,13 @@ def _inside(address: str | None) -> str:
 async def _form(request: Request) -> dict[str, str]:
     """Fields of a small urlencoded form."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > 1 << 20:
-            raise RequestError("body_too_large", "a form is limited to 1 MiB")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > FORM_BYTES:
+                raise RequestError("body_too_large", f"a form is limited to {FORM_BYTES >> 10} KiB")
+    except ClientDisconnect:
+        raise RequestError("malformed_body", "the connection ended before the form did") from None
     try:
         return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=100))
     except ValueError:

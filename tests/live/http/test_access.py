@@ -1,13 +1,16 @@
 """Who may ask for what, how often, how much and how slowly; and that a refused request is not even listened to."""
 
 import asyncio
+import re
 
 import pytest
 
 from rankloop.live.http.app import ENDPOINTS
+from rankloop.live.http.connections import SHOWED_A_KEY
 from rankloop.live.keys import SCOPES, create_key, revoke_key
 from rankloop.live.requests import Limits
 from rankloop.live.service import now
+from rankloop.web.dashboard import add_dashboard
 
 from .conftest import ROWS
 from .running import Running, everything
@@ -109,24 +112,7 @@ def test_too_many_requests_with_one_key_are_told_to_come_back(tmp_path):
         assert app.get("/v1/models").status_code == 200
 
 
-# How slowly, and how many at once
-
-
-def test_a_body_that_does_not_come_is_not_waited_for(tmp_path):
-    with Running(tmp_path / "log.db", limits=Limits(body_seconds=0.05)) as app:
-
-        async def begun():
-            yield b'{"reports": ['
-            await asyncio.Event().wait()
-
-        async def never():
-            await asyncio.Event().wait()
-            yield b""
-
-        for body in (begun(), never()):
-            answer = app.post("/v1/clicks", content=body)
-            assert (answer.status_code, answer.headers["connection"]) == (408, "close")
-            assert "did not arrive within 0.05 s" in answer.json()["error"]["message"]
+# How many at once
 
 
 def test_a_caller_who_hangs_up_costs_nothing_but_their_request(closed):
@@ -177,3 +163,110 @@ def test_more_than_it_can_hold_are_told_that_it_is_busy_and_it_says_that_it_live
             assert answer.json()["error"]["code"] == "busy"
         assert app.get("/v1/models").status_code == 200
         assert 'rankloop_answers_total{endpoint="busy",status="503"} 4.0' in app.get("/metrics").text
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """A service with its pages and one key for everything, which answers two at a time and five without a key."""
+    limits = Limits(concurrent=2, keyless_rate=5.0, keyless_connections=3)
+    with Running(tmp_path / "log.db", limits=limits) as app:
+        app.model("shop", ["engine", "price"], page_size=3, scaling="none")
+        add_dashboard(app.app)
+        app.known = create_key(app.service.store, "all", SCOPES, now())
+        app.app.keys.refresh()
+        yield app
+
+
+def stopped(app):
+    """Nobody without a key gets another turn: their clock stands still, and their turns are used up."""
+    for turns in app.app._turns.values():
+        turns._clock = lambda: 0.0
+        turns._left, turns._then = 0.0, 0.0
+
+
+STRANGE = [("GET", "/openapi.json"), ("GET", "/sign-in"), ("POST", "/sign-in"), ("GET", "/static/rankloop.css"),
+           ("GET", "/"), ("GET", "/metrics"), ("GET", "/readyz"), ("POST", "/v1/clicks"),
+           ("GET", "/nowhere")]  # fmt: skip
+
+
+def test_whoever_has_no_key_waits_for_a_turn_and_takes_no_place_of_those_who_have(watched):
+    stopped(watched)
+
+    async def crowd():
+        strangers = [asyncio.create_task(watched._http.request(*asked)) for asked in STRANGE[:3]]
+        while watched.app._turns[False].waiting < 3:
+            await asyncio.sleep(0)
+        refused = [await watched._http.request(*asked) for asked in STRANGE]
+        key = {"authorization": f"Bearer {watched.known}"}
+        served = [await watched._http.get("/v1/models", headers=key) for _ in range(3)]
+        for turns in watched.app._turns.values():
+            turns._left = 3.0
+            turns._next()
+        return await asyncio.gather(*strangers), refused, served
+
+    waited, refused, served = watched.run(crowd())
+    assert [answer.status_code for answer in waited] == [200, 200, 403]
+    assert {answer.status_code for answer in refused} == {503}
+    assert {answer.status_code for answer in served} == {200}
+
+
+def test_a_form_that_does_not_come_keeps_nobody_else_waiting(watched):
+    """1,000 of them used to take all the places there are."""
+    go_on = asyncio.Event()
+
+    async def begun():
+        yield b"k"
+        await go_on.wait()
+        yield b"ey=x"
+
+    async def crowd():
+        stalled = [asyncio.create_task(watched._http.post("/sign-in", content=begun())) for _ in range(4)]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not any(task.done() for task in stalled)
+        key = {"authorization": f"Bearer {watched.known}"}
+        served = await watched._http.get("/v1/models", headers=key)
+        go_on.set()
+        return served, await asyncio.gather(*stalled)
+
+    served, stalled = watched.run(crowd())
+    assert served.status_code == 200
+    assert {answer.status_code for answer in stalled} == {403}
+
+
+def test_probes_have_turns_of_their_own(watched):
+    stopped(watched)
+    watched.app._turns[True]._left = 1.0
+    assert watched.get("/healthz").status_code == 200
+
+
+def test_whoever_has_signed_in_is_known(watched):
+    page = watched.get("/sign-in")
+    token = re.search(r'name="token" value="([0-9a-f]+)"', page.text)[1]
+    assert watched.post("/sign-in", data={"token": token, "key": watched.known}).status_code == 303
+    stopped(watched)
+    assert watched.get("/models").status_code == 200
+    assert watched.get("/static/rankloop.css").status_code == 200
+
+
+def test_with_a_key_a_connection_is_known_and_without_one_it_is_not(watched):
+    shown = []
+
+    async def ask(headers):
+        scope = {
+            "type": "http", "method": "GET", "path": "/healthz", "raw_path": b"/healthz", "query_string": b"",
+            "headers": headers, SHOWED_A_KEY: lambda: shown.append(headers), "http_version": "1.1", "scheme": "http",
+        }  # fmt: skip
+
+        async def receive():
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_):
+            pass
+
+        await watched.app(scope, receive, send)
+
+    good, bad = (b"authorization", f"Bearer {watched.known}".encode()), (b"authorization", b"Bearer rl_x")
+    for headers in ([good], [bad], [], [(b"cookie", b"rankloop_session=abcdefghijklmnopqrstuvwxyz")]):
+        watched.run(ask(headers))
+    assert shown == [[good]]

@@ -14,35 +14,53 @@ from tests.patience import PATIENCE, wait_until
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.http import connections
-from rankloop.live.http.connections import BODY_ARRIVED, HEAD_BYTES, Connection
+from rankloop.live.http.connections import HEAD_BYTES, PIPELINED, SHOWED_A_KEY, UNREAD_BYTES, Connection, limited
 
 pytestmark = pytest.mark.xdist_group("live-http-access")
 
 
+LARGE = b"x" * (1 << 20)
+
+
 async def application(scope, receive, send):
-    """Reads a body, and says how long it was."""
-    arrived = b"whole" if BODY_ARRIVED in scope else b"in part"
-    size, more = 0, True
+    """Says how many bytes the body had, or a megabyte, or something before it has listened."""
+    if scope["path"] == "/known":
+        scope[SHOWED_A_KEY]()
+    size, more = 0, scope["path"] != "/hasty"
     while more:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            return
         size, more = size + len(message.get("body", b"")), message.get("more_body", False)
-    body = str(size).encode()
-    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode()), (b"x-arrived", arrived)]
+    body = LARGE if scope["path"] == "/large" else str(size).encode()
+    headers = [(b"content-type", b"text/plain"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 @pytest.fixture
-def port(monkeypatch):
-    """Where the application can be reached through guarded connections."""
+def server():
+    """The application behind guarded connections, thirty of which may be without a key."""
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(application, http=Connection, ws="none", lifespan="off", log_level="critical")
+    config = uvicorn.Config(application, http=limited(30), ws="none", lifespan="off", log_level="critical")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    yield listening.getsockname()[1]
+    server.port = listening.getsockname()[1]
+    yield server
     server.should_exit = True
     thread.join(PATIENCE)
+
+
+@pytest.fixture
+def port(server):
+    """Where it can be reached."""
+    return server.port
+
+
+def is_alone(server):
+    """Whether nobody is connected."""
+    return not server.server_state.connections
 
 
 def talk(port, *pieces):
@@ -127,14 +145,144 @@ def test_a_large_body_is_no_large_head(port):
     assert talk(port, chunked, *pieces, b"0\r\n\r\n")[2] == str(size).encode()
 
 
-def test_a_request_that_is_here_as_a_whole_needs_no_clock_and_one_that_is_not_has_one(port):
-    assert talk(port, CLOSE, b"\r\n")[1]["x-arrived"] == "whole"
-    begun = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 1\r\nexpect: 100-continue\r\n\r\n"
+# Clocks
+
+BEGUN = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\na"
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(port, monkeypatch):
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.05)
+    assert refused(port, BEGUN) == (408, "body_too_slow")
+    expecting = BEGUN.replace(b"host: x", b"host: x\r\nexpect: 100-continue")[:-1]
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
-        connection.sendall(begun)
-        assert connection.recv(65536).startswith(b"HTTP/1.1 100")  # by now somebody waits for the body
-        connection.sendall(b"a")
-        assert b"x-arrived: in part" in connection.recv(65536)
+        connection.sendall(expecting)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 100")
+    assert b"HTTP/1.1 408" in answer
+
+
+def test_nor_is_one_that_nobody_wants_any_more(port, server, monkeypatch):
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.05)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(BEGUN.replace(b"POST /", b"POST /hasty"))
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 200")
+    wait_until(lambda: is_alone(server), "the connection ends")
+
+
+def in_silence(work):
+    """Let something happen on a connection behind which nobody is."""
+
+    async def happen():
+        config = uvicorn.Config(application, lifespan="off", timeout_keep_alive=0.01)
+        connection = Connection(config=config, server_state=uvicorn.server.ServerState(), app_state={})
+        connection.connection_made(Silent())
+        async with asyncio.timeout(PATIENCE):
+            await work(connection, connection.transport)
+        connection.connection_lost(None)
+
+    asyncio.run(happen())
+
+
+def test_the_time_in_which_we_do_not_listen_is_not_theirs():
+    async def listen_late(connection, transport):
+        connection.data_received(BEGUN)
+        connection.flow.pause_reading()
+        connection._is_too_slow()
+        assert not transport.is_closing()
+        connection.flow.resume_reading()
+        connection._is_too_slow()
+        assert transport.is_closing()
+
+    in_silence(listen_late)
+
+
+def test_who_reads_slowly_but_reads_is_waited_for():
+    async def read_slowly(connection, transport):
+        transport.unread = 10 * UNREAD_BYTES
+        connection.pause_writing()
+        for _ in range(9):
+            transport.unread -= UNREAD_BYTES
+            connection._is_unread()
+            assert not transport.is_closing()
+        connection._is_unread()
+        assert transport.is_closing()
+
+    in_silence(read_slowly)
+
+
+@pytest.mark.parametrize("path", [b"/large", b"/"])
+def test_answers_that_nobody_reads_end_the_connection(port, server, monkeypatch, path):
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.05)
+    ask = b"GET " + path + b" HTTP/1.1\r\nhost: x\r\n\r\n"
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", port))
+        connection.setblocking(False)
+        wait_until(lambda: not is_alone(server), "it is there")
+
+        def ended():
+            try:
+                connection.send(ask)
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                return True
+            return is_alone(server)
+
+        wait_until(ended, "it is hung up on", every=0.001)
+
+
+def test_nor_does_a_last_answer_hold_it(port, server, monkeypatch):
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.05)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", port))
+        for _ in range(8):
+            connection.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
+        connection.sendall(CLOSE.replace(b"GET /", b"GET /large") + b"\r\n")
+        wait_until(lambda: not is_alone(server), "it is there")
+        wait_until(lambda: is_alone(server), "it is hung up on")
+
+
+# Many
+
+
+def test_few_requests_wait_behind_another_and_what_follows_is_not_heard():
+    async def ask_a_lot(connection, _):
+        connection.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
+        assert len(connection.pipeline) == PIPELINED
+        assert not connection.cycle.keep_alive
+        connection.data_received(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
+        assert len(connection.pipeline) == PIPELINED
+
+    in_silence(ask_a_lot)
+
+
+def test_those_that_wait_are_answered_before_it_ends(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 1000)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.count(b"HTTP/1.1 200") > PIPELINED
+    assert answer.count(b"connection: close") == 1
+
+
+def test_of_too_many_without_a_key_the_oldest_goes_and_who_has_shown_one_stays(port, server):
+    def connected(path):
+        connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        connection.sendall(b"GET " + path + b" HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        return connection
+
+    known = connected(b"/known")
+    strangers = [connected(b"/") for _ in range(40)]
+    answers = [connection.recv(65536) for connection in strangers[:10]]
+    assert all(answer.startswith(b"HTTP/1.1 503") and b"too many connections" in answer for answer in answers)
+    for connection in (known, strangers[-1]):
+        connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+    for connection in (known, *strangers):
+        connection.close()
 
 
 def test_an_upgrade_that_is_not_known_is_answered_as_a_request(port):
@@ -169,40 +317,52 @@ def test_one_connection_too_many_is_told_so(port, monkeypatch):
     wait_until(lambda: talk(port, CLOSE, b"\r\n")[0] == 200, "it notices that the others are gone")
 
 
-def test_who_says_nothing_is_not_kept_forever(monkeypatch):
-    class Silent:
-        def __init__(self):
-            self.closed = asyncio.Event()
+class Silent:
+    """A transport behind which nobody is."""
 
-        def get_extra_info(self, _):
-            return None
+    def __init__(self):
+        self.closed = asyncio.Event()
+        self.unread = 0
 
-        def is_closing(self):
-            return self.closed.is_set()
+    def get_extra_info(self, _):
+        return None
 
-        def close(self):
-            self.closed.set()
+    def get_write_buffer_size(self):
+        return self.unread
 
-    async def wait():
-        config = uvicorn.Config(application, lifespan="off", timeout_keep_alive=0.01)
-        connection = Connection(config=config, server_state=uvicorn.server.ServerState(), app_state={})
-        transport = Silent()
-        connection.connection_made(transport)
-        async with asyncio.timeout(PATIENCE):
-            await transport.closed.wait()
+    def pause_reading(self):
+        pass
 
-    asyncio.run(wait())
+    resume_reading = pause_reading
+
+    def write(self, _):
+        pass
+
+    def is_closing(self):
+        return self.closed.is_set()
+
+    def close(self):
+        self.closed.set()
+
+    abort = close
+
+
+def test_who_says_nothing_is_not_kept_forever():
+    async def say_nothing(_, transport):
+        await transport.closed.wait()
+
+    in_silence(say_nothing)
 
 
 # What is used of uvicorn beyond what it promises
 
 OVERRIDDEN = (
     "connection_made", "connection_lost", "data_received", "on_message_begin", "on_headers_complete", "on_body",
-    "on_message_complete", "send_400_response", "_unsupported_upgrade_warning",
+    "on_message_complete", "pause_writing", "resume_writing", "on_response_complete", "timeout_keep_alive_handler",
 )  # fmt: skip
 USED = (
-    "app", "connections", "headers", "loop", "scope", "timeout_keep_alive", "timeout_keep_alive_handler",
-    "timeout_keep_alive_task", "transport", "url",
+    "app", "connections", "cycle", "flow", "headers", "loop", "parser", "pipeline", "scope", "timeout_keep_alive",
+    "timeout_keep_alive_handler", "timeout_keep_alive_task", "transport", "url", "_unset_keepalive_if_required",
 )  # fmt: skip
 
 

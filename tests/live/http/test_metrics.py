@@ -40,3 +40,13 @@ def test_prometheus_and_the_dashboard_count_the_same_answers(metrics):
     assert samples(metrics, "rankloop_answers_total") == {"200": 2, "404": 1, "503": 1}
     shown = metrics.recent.endpoints(0)["rank"]
     assert (shown.count, shown.refused, shown.failed) == (4, 1, 1)
+
+
+def test_those_without_a_key_share_what_was_written_a_moment_ago(metrics, monkeypatch):
+    shared = metrics.exposition(fresh=False)
+    metrics.recent.note("rank", 200, 0.01)
+    monkeypatch.setattr("rankloop.live.http.metrics.SHARED_SECONDS", 1e9)
+    assert metrics.exposition(fresh=False) == shared
+    told = metrics.exposition()
+    assert told != shared
+    assert metrics.exposition(fresh=False) == told

@@ -3,7 +3,7 @@ it, because routing and request objects cost more than ranking does."""
 
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl
@@ -25,10 +25,11 @@ from rankloop.live.http.calls import (
     media_type_of,
     read_body,
 )
-from rankloop.live.http.connections import BODY_ARRIVED
+from rankloop.live.http.connections import SHOWED_A_KEY
 from rankloop.live.http.declaration import Endpoint
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import document
+from rankloop.live.http.turns import Turns
 from rankloop.live.keys import Keyring
 from rankloop.live.service import Service
 
@@ -58,6 +59,11 @@ class Application:
         self.keys = keys
         self.metrics = Metrics(service)
         self._answering = 0
+        limits = service.limits
+        self._turns = {always: Turns(limits.keyless_rate, limits.keyless_connections) for always in (False, True)}
+        """Of those without a key; probes have their own, so that nobody else keeps them waiting."""
+        self.recognise: list[Callable[[Any], bool]] = []
+        """Who is known by something else than a key, such as a session: asked with a request's scope."""
         self._always = {endpoint.path for endpoint in ENDPOINTS if endpoint.always}
         self._hot = [
             (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", endpoint.path)), endpoint)
@@ -91,15 +97,32 @@ class Application:
         if scope["type"] != "http":
             await self.pages(scope, receive, send)
             return
-        if self._answering >= self.service.limits.concurrent and scope["path"] not in self._always:
-            self.metrics.recent.note("busy", BUSY.status, 0.0)
-            await BUSY(scope, receive, send)
-            return
-        self._answering += 1
-        try:
-            await self._respond(scope, receive, send)
-        finally:
-            self._answering -= 1
+        always = scope["path"] in self._always
+        if not self._is_known(scope):
+            if await self._turns[always].take((scope.get("client") or ("",))[0]):
+                await self._respond(scope, receive, send)
+            else:
+                await self._refuse(scope, receive, send)
+        elif self._answering >= self.service.limits.concurrent and not always:
+            await self._refuse(scope, receive, send)
+        else:
+            self._answering += 1
+            try:
+                await self._respond(scope, receive, send)
+            finally:
+                self._answering -= 1
+
+    def _is_known(self, scope: Any) -> bool:
+        """Whether whoever asks has shown a key. Those who have not get a small share of the service, and never any of
+        the places that those who have wait for."""
+        known = self.keys.know(dict(scope["headers"])) or any(knows(scope) for knows in self.recognise)
+        if known and SHOWED_A_KEY in scope:
+            scope[SHOWED_A_KEY]()
+        return known
+
+    async def _refuse(self, scope: Any, receive: Any, send: Any) -> None:
+        self.metrics.recent.note("busy", BUSY.status, 0.0)
+        await BUSY(scope, receive, send)
 
     async def _respond(self, scope: Any, receive: Any, send: Any) -> None:
         if _has_hidden_slash(scope):
@@ -124,7 +147,7 @@ class Application:
                 self.keys.authorize(headers, endpoint.scope)
             body = b""
             if endpoint.method == "POST":
-                body = await read_body(receive, headers, self.service.limits, arrived=BODY_ARRIVED in scope)
+                body = await read_body(receive, headers, self.service.limits)
             if "model" in path:
                 # What does not exist is said first.
                 self.service.registry.get(path["model"])

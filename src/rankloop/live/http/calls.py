@@ -1,7 +1,6 @@
 """From HTTP to a call and back: read the body within its limits, decode it, answer in the same format, and turn every
 error into one JSON shape: `{"error": {"code": …, "message": …}}`."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -157,18 +156,12 @@ def error_answer(error: Exception) -> Answer:
     return Answer(Error(ErrorDetail(code, message)), status, headers=HEADERS.get(status, ()))
 
 
-async def read_body(receive: Receive, headers: dict[bytes, bytes], limits: Limits, *, arrived: bool) -> bytes:
-    """The whole body, unless it is larger than allowed or takes too long. What has `arrived` needs no clock."""
+async def read_body(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -> bytes:
+    """The whole body, unless it is larger than allowed. How long it may take is the connection's concern."""
     declared = headers.get(b"content-length", b"0")
     if len(declared) > 18 or (declared.isdigit() and int(declared) > limits.body_bytes):
         raise _too_large(limits)
-    if arrived:
-        return await _all_parts(receive, limits)
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            return await _all_parts(receive, limits)
-    except TimeoutError:
-        raise RequestError("body_too_slow", f"the body did not arrive within {limits.body_seconds:g} s") from None
+    return await _all_parts(receive, limits)
 
 
 async def _all_parts(receive: Receive, limits: Limits) -> bytes:

@@ -146,5 +146,5 @@ async def readyz(call: Call) -> Answer:
 @Endpoint("GET", "/metrics", None, Reply(str, media=("text/plain",)))
 async def metrics(call: Call) -> Answer:
     """Counters for Prometheus."""
-    text = await asyncio.to_thread(call.metrics.exposition)
+    text = await asyncio.to_thread(call.metrics.exposition, fresh=call.keys.know(call.headers))
     return Answer(text, type="text/plain; version=0.0.4; charset=utf-8")

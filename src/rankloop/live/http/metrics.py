@@ -1,5 +1,6 @@
 """Numbers for Prometheus, read off the service, and off the counts of its answers, when asked."""
 
+import time
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -11,6 +12,8 @@ from rankloop.live.service import Service
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Of the bounds by which answers are counted, those that Prometheus is given."""
+SHARED_SECONDS = 1.0
+"""For which those without a key share an answer: with many models it takes a while to write."""
 
 
 class Metrics:
@@ -21,10 +24,13 @@ class Metrics:
         self.registry = CollectorRegistry(auto_describe=False)
         self.registry.register(self)
         self.recent = Recent()
+        self._written, self._written_at = b"", -1e9
 
-    def exposition(self) -> bytes:
-        """The text that Prometheus reads."""
-        return generate_latest(self.registry)
+    def exposition(self, *, fresh: bool = True) -> bytes:
+        """The text that Prometheus reads; unless it must be `fresh`, perhaps as it was a second ago."""
+        if fresh or time.monotonic() - self._written_at > SHARED_SECONDS:
+            self._written, self._written_at = generate_latest(self.registry), time.monotonic()
+        return self._written
 
     def collect(self) -> Iterator[Metric]:
         """Read off what the service knows."""

@@ -48,7 +48,9 @@ DONE = {
 
 def add_dashboard(application: Application, site: Site | None = None, *, home: str = "/") -> None:
     """Add the dashboard to a service: all models at `home`, each of them at `/models/…`."""
-    _Dashboard(application, site or Site(application.pages, application.keys), home)
+    site = site or Site(application.pages, application.keys)
+    application.recognise.append(site.recognises)
+    _Dashboard(application, site, home)
 
 
 class _Dashboard:

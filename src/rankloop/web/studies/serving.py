@@ -7,6 +7,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from rankloop.errors import SettingsError
+from rankloop.live.http.connections import NEWCOMERS, limited
 from rankloop.live.serving import is_for_this_machine, listen, url_of
 from rankloop.web.studies.folders import require_folder
 from rankloop.web.studies.pages import StudyPages
@@ -31,6 +32,7 @@ def serve_studies(root: Path, *, host: str, port: int, ready: Callable[[str], No
     listening = listen(host, port)
     ready(url_of(listening, host))
     config = uvicorn.Config(
-        create_viewer(root), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
-    )
+        create_viewer(root), http=limited(NEWCOMERS), ws="none", log_level="warning", access_log=False,
+        server_header=False, timeout_graceful_shutdown=3,
+    )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
