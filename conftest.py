@@ -150,10 +150,19 @@ def pytest_collection_modifyitems(items):
         if any(isinstance(value, str) and value == "postgres" for value in values):
             item.add_marker("postgres")
     items.sort(key=_late)
+    for item in items:
+        _keep_with_its_file(item)
 
 
 def _late(item):
     return item.get_closest_marker("slow") is None, item.get_closest_marker("xdist_group") is None
+
+
+def _keep_with_its_file(item):
+    """Give quick tests of a file to one worker: what they share, fixtures and kernels, is made and loaded once. Those
+    that take long or wait for others go to whoever is free."""
+    if not any(item.get_closest_marker(mark) for mark in ("xdist_group", "slow", "process")):
+        item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).with_suffix("").as_posix()))
 
 
 # Workers
