@@ -29,6 +29,11 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(home() / "compiled"))
 if "RANKLOOP_TEST_HOME" not in os.environ:  # workers started by pytest-xdist share that of their controller
     os.environ["RANKLOOP_TEST_HOME"] = tempfile.mkdtemp(prefix="rankloop-test-")
     atexit.register(shutil.rmtree, os.environ["RANKLOOP_TEST_HOME"], ignore_errors=True)
+    # Nor are worlds and the demo's index made again, which are named after all that made them.
+    for _made in ("collections/worlds", "demo"):
+        (_kept := Path(os.environ["NUMBA_CACHE_DIR"], "tests", _made).absolute()).mkdir(parents=True, exist_ok=True)
+        (_own := Path(os.environ["RANKLOOP_TEST_HOME"], _made)).parent.mkdir(parents=True, exist_ok=True)
+        _own.symlink_to(_kept)
 os.environ["RANKLOOP_HOME"] = os.environ["RANKLOOP_TEST_HOME"]
 
 # Requests of tests wait as long as tests do; httpx has no other door to its default of five seconds.

@@ -13,6 +13,8 @@ from rankloop.web.demo.pages import EXAMPLES
 from rankloop.web.demo.tastes import TASTES
 from rankloop.web.demo.visitors import Visitors
 
+pytestmark = pytest.mark.xdist_group("demo-learning")  # what a document is worth is found out once
+
 VISITS = 1000
 SEEDS = (1, 2)
 ROLTR = rl.ROLTR(learning_rate=0.01)

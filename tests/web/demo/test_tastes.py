@@ -10,6 +10,8 @@ from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.tastes import TASTES, match, taste_of
 from rankloop.web.demo.visitors import Visitors
 
+pytestmark = pytest.mark.xdist_group("demo-learning")  # what a document is worth is found out once
+
 JOIN = document("os.path.join", "function", "os.path", "join(a, *p)", "Join path names. " + "More. " * 300)
 DEEP = document("a.b.C.join_everything", "method", "a.b", "join_everything()", "")
 MODULE = document("path", "module", "path", "path", "Path and name.")

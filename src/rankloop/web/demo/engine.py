@@ -26,6 +26,7 @@ FIELD_WEIGHTS = (3.0, 1.0, 1.0, 1.0)
 
 _DECODER = msgspec.msgpack.Decoder(Document)
 _REMEMBERED = 2048  # searches; people ask the same things
+_READ = 16_384  # documents; more than this Python's library has
 
 
 def _bm25(weights: Sequence[float]) -> str:
@@ -76,6 +77,7 @@ class Engine:
         self._index = open_index(path)
         self._lock = threading.Lock()
         self._remembered = lru_cache(maxsize=_REMEMBERED)(self._search)
+        self._read = lru_cache(maxsize=_READ)(self._document)
         self.size: int = self._index.execute("SELECT count(*) FROM documents").fetchone()[0]
 
     def search(self, query: str, limit: int = LIMIT) -> Candidates:
@@ -93,8 +95,7 @@ class Engine:
     def document(self, id: str) -> Document | None:
         """The document of this dotted name, if there is one."""
         with self._lock:
-            row = self._index.execute("SELECT content FROM documents WHERE id = ?", (id,)).fetchone()
-        return None if row is None else _DECODER.decode(row[0])
+            return self._read(id)
 
     def documents(self) -> Iterator[Document]:
         """Everything that can be found, by id."""
@@ -106,6 +107,10 @@ class Engine:
         """Let go of the index."""
         with self._lock:
             self._index.close()
+
+    def _document(self, id: str) -> Document | None:
+        row = self._index.execute("SELECT content FROM documents WHERE id = ?", (id,)).fetchone()
+        return None if row is None else _DECODER.decode(row[0])
 
     def _search(self, query: str, limit: int) -> Candidates:
         wanted = terms(query)

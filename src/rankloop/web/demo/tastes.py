@@ -45,11 +45,14 @@ def match(wanted: tuple[str, ...], document: Document) -> float:
     The mean over the query's terms: in the name it counts 1, in the first sentence 0.9, elsewhere 0.6.
     """
     name, summary = word_set(document.name), word_set(document.summary)
-    elsewhere = word_set(document.text) | word_set(document.signature) | word_set(document.id)
+    elsewhere = [word_set(text) for text in (document.text, document.signature, document.id)]
     answered = [
-        _IN_NAME if term in name else _IN_SUMMARY if term in summary else _ELSEWHERE if term in elsewhere else 0.0
+        _IN_NAME if term in name
+        else _IN_SUMMARY if term in summary
+        else _ELSEWHERE if any(term in place for place in elsewhere)
+        else 0.0
         for term in wanted
-    ]
+    ]  # fmt: skip
     share = sum(answered) / max(len(answered), 1)
     return share if share >= _BARELY else 0.0
 

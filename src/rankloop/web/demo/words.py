@@ -49,7 +49,8 @@ def words(text: str) -> Iterator[Word]:
             yield Word(whole.casefold(), begin, dotted.end())
         offset = 0
         for name in whole.split("."):
-            yield from _identifier(name, begin + offset)
+            for word, start, end in _identifier(name):
+                yield Word(word, begin + offset + start, begin + offset + end)
             offset += len(name) + 1
 
 
@@ -59,16 +60,17 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(w.word for w in words(text))
 
 
-def _identifier(name: str, begin: int) -> Iterator[Word]:
+@lru_cache(maxsize=65_536)
+def _identifier(name: str) -> tuple[Word, ...]:
+    """An identifier whole and in parts, remembered: a library has far fewer than its texts have words."""
     pieces = [
-        Word(singular(piece[0].casefold()), begin + part.start() + piece.start(), begin + part.start() + piece.end())
+        Word(singular(piece[0].casefold()), part.start() + piece.start(), part.start() + piece.end())
         for part in _PART.finditer(name)
         for piece in (_CAMEL if part[0].isascii() else _WHOLE).finditer(part[0])
     ]
-    whole = Word(singular(name.casefold()), begin, begin + len(name))
-    yield whole
-    if len(pieces) > 1 or (pieces and pieces[0].word != whole.word):
-        yield from pieces
+    whole = Word(singular(name.casefold()), 0, len(name))
+    more = len(pieces) > 1 or (pieces and pieces[0].word != whole.word)
+    return (whole, *pieces) if more else (whole,)
 
 
 def singular(word: str) -> str:
@@ -92,6 +94,11 @@ def terms(query: str) -> tuple[str, ...]:
     >>> terms("how to read a CSV file"), terms("to be or not to be"), terms("🐍 'OR' --")
     (('read', 'csv', 'file'), ('to', 'be', 'or', 'not'), ('or',))
     """
-    every = dict.fromkeys(w.word for w in words(query[:1000]))
+    return _terms(query[:1000])
+
+
+@lru_cache(maxsize=4096)
+def _terms(query: str) -> tuple[str, ...]:
+    every = dict.fromkeys(w.word for w in words(query))
     rare = [word for word in every if word not in COMMON]
     return tuple((rare or list(every))[:MOST_TERMS])
