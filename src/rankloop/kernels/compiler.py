@@ -8,14 +8,15 @@ again; change nothing, and every process starts from the machine code on disk.
 Code from outside the package (a user, a learner) becomes part of the package's own kernels when these are compiled for
 its named tuples. What is compiled for them lies apart, in a folder named after the sources of that code: edit them,
 and it is compiled again; run elsewhere, and nobody looks for modules that are not there.
+
+A folder that cannot be written to is read all the same: an image may have come with its kernels compiled. What is not
+in it is compiled in every process, and nothing is left behind.
 """
 
-import atexit
 import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -24,7 +25,7 @@ from typing import Any
 
 import numba
 from numba.core import config, event, sigutils
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache, UserProvidedCacheLocator
 from numba.extending import overload
 
 from rankloop.home import home
@@ -82,6 +83,22 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
     return register
 
 
+class _Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Where a function's machine code lies, whether or not more can be put there."""
+
+    def ensure_cache_path(self) -> None:
+        with suppress(OSError):
+            super().ensure_cache_path()
+
+
+class _Kept(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _FunctionCache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _Kept
+
+
 class _CacheBySignature(NullCache):  # type: ignore[misc]
     """Numba's cache of a function on disk, in the folder that a signature belongs to."""
 
@@ -90,7 +107,9 @@ class _CacheBySignature(NullCache):  # type: ignore[misc]
         self._caches: dict[Path, Any] = {}
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        return self._at(sig).load_overload(sig, target_context)
+        with suppress(OSError):  # what may not be read is compiled
+            return self._at(sig).load_overload(sig, target_context)
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):  # a full disk costs the next process a compilation, not this one its result
@@ -104,7 +123,7 @@ class _CacheBySignature(NullCache):  # type: ignore[misc]
         if folder not in self._caches:
             previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)
             try:
-                self._caches[folder] = FunctionCache(self._function)
+                self._caches[folder] = _FunctionCache(self._function)
             finally:
                 config.CACHE_DIR = previous
         return self._caches[folder]
@@ -129,9 +148,7 @@ def _folder_for(function: str, types: set[str]) -> Path | None:
     if types & {"__main__", "__mp_main__"} or not all(sources_of(name) for name in outside):
         return None
     folder = cache_folder() / f"outside-{fingerprint(*sorted(outside))}"
-    if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        _forget_old_generations(cache_folder(), "outside-*", _KEPT_OUTSIDE)
+    _make(folder, _KEPT_OUTSIDE)
     return folder
 
 
@@ -158,19 +175,17 @@ def when_compiling(say: Callable[[], None]) -> Iterator[None]:
 def cache_folder() -> Path:
     """Where the machine code of these very sources lies."""
     base = Path(os.environ.get("NUMBA_CACHE_DIR") or home() / "compiled")
-    try:
-        base.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=base):
-            pass
-    except OSError:
-        # Numba unpickles what it finds in its cache, so a folder that others could have filled will not do.
-        base = Path(tempfile.mkdtemp(prefix="rankloop-compiled-"))
-        atexit.register(shutil.rmtree, base, ignore_errors=True)
     folder = base / f"rankloop-{sources_fingerprint(Path(__file__).parents[1])}"
-    if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        _forget_old_generations(base, "rankloop-*", _KEPT_GENERATIONS)
+    _make(folder, _KEPT_GENERATIONS)
     return folder
+
+
+def _make(folder: Path, kept: int) -> None:
+    """Make a generation's folder where that is possible, and forget the oldest of its kind beyond so many."""
+    with suppress(OSError):
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _forget_old_generations(folder.parent, f"{folder.name.partition('-')[0]}-*", kept)
 
 
 def sources_fingerprint(package: Path) -> str:
