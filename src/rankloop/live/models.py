@@ -1,6 +1,7 @@
 """What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
 
 import asyncio
+from contextlib import suppress
 from typing import cast
 
 import msgspec
@@ -33,6 +34,8 @@ ACTIONS = {
 
 
 MAX_MODELS = 500
+PREPARING_SECONDS = 5.0
+"""How long the making of a model waits for its kernels, which takes a second if they are on disk."""
 MAX_SAMPLE_QUERIES, MAX_SAMPLE_SCORES = 1_000, 100_000
 
 
@@ -58,6 +61,9 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
     await asyncio.to_thread(service.registry.refresh)
     if service.learner:
         service.learner.wake()
+    with suppress(TimeoutError):
+        # On kernels that nobody has compiled yet it takes longer; until then pages come in the incoming order.
+        await asyncio.wait_for(asyncio.shield(service.preparing()), PREPARING_SECONDS)
     return report
 
 

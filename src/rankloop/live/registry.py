@@ -34,6 +34,8 @@ class LiveModel:
         self._reserving: asyncio.Task[None] | None = None
         self._published = asyncio.Event()
         """Set when the next state is known; then another one takes its place."""
+        self.prepared = asyncio.Event()
+        """Set when all that its pages need is compiled."""
 
     @property
     def version(self) -> int:
@@ -56,6 +58,14 @@ class LiveModel:
         if self.damage:
             raise StateError(self.damage)
         return self.view()
+
+    async def until_prepared(self, patience: float) -> None:
+        """Return at once if its kernels are compiled; wait for them so long, or a StoreError."""
+        try:
+            async with asyncio.timeout(patience):
+                await self.prepared.wait()
+        except TimeoutError:
+            raise StoreError(f"model {self.settings.name!r} is being prepared: its kernels are compiled") from None
 
     async def next_number(self, patience: float) -> int:
         """A number that no other impression of this model has, or a StoreError after so many seconds."""

@@ -21,6 +21,7 @@ from rankloop.live.learning import UNREADABLE, Learner
 from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
+from rankloop.live.rehearsal import rehearse
 from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
@@ -54,6 +55,9 @@ class Service:
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
         self._tasks: list[asyncio.Task[None]] = []
+        self._preparing: asyncio.Task[None] | None = None
+        self._is_prepared = False
+        """Whether the models that were there at the start are."""
         self._refreshed = 0
         self.refreshers: list[Callable[[], None]] = []
         """Called every second or two, off the event loop, to notice what other processes did."""
@@ -66,6 +70,7 @@ class Service:
             self.learner.start()
         often = 0.1 if self.store.shared else 1.0
         self._tasks = [
+            self.preparing(),
             asyncio.create_task(_repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
             asyncio.create_task(_repeat(self._refresh, often, "what other processes did was not noticed")),
         ]
@@ -82,6 +87,18 @@ class Service:
         self.registry.stop()
         await asyncio.to_thread(self.store.close)
 
+    def preparing(self) -> "asyncio.Task[None]":
+        """Compile what new models' pages need, in a thread: who asks how the service is does not wait for it."""
+        if self._preparing is None or self._preparing.done():
+            self._preparing = asyncio.create_task(self._prepare())
+        return self._preparing
+
+    async def _prepare(self) -> None:
+        while fresh := [model for model in self.registry.all() if not model.prepared.is_set()]:
+            await asyncio.to_thread(_rehearse, fresh[0])
+            fresh[0].prepared.set()
+        self._is_prepared = True
+
     # Rank
 
     async def rank(self, name: str, body: RankBody) -> Ranked:
@@ -89,6 +106,8 @@ class Service:
         model = self.registry.get(name)
         request = checked_request(body, model.settings, self.limits, self.hash_client(body.client))
         try:
+            if not model.prepared.is_set():
+                await model.until_prepared(PATIENCE)
             view, number = model.require_whole(), await model.next_number(PATIENCE)
             ranked = model.ranking.rank(view, request, number, rest=body.rest)
             at = now()
@@ -250,7 +269,7 @@ class Service:
 
     def trouble(self) -> list[str]:
         """What is wrong at the moment, in sentences; nothing if all is well."""
-        troubles = []
+        troubles = [] if self._is_prepared else self.unprepared()
         try:
             self.store.last_offset()
         except StoreError as error:
@@ -260,6 +279,11 @@ class Service:
         elif self.learner and self.learner.error:
             troubles.append(f"learner: {self.learner.error}")
         return troubles
+
+    def unprepared(self) -> list[str]:
+        """Models whose kernels are being compiled, in sentences."""
+        fresh = [model.settings.name for model in self.registry.all() if not model.prepared.is_set()]
+        return [f"kernels: those of {name!r} are compiled; until then it keeps the incoming order" for name in fresh]
 
     def damaged(self) -> list[str]:
         """Models whose kept state cannot be read, in sentences: their pages go out in the incoming order."""
@@ -299,6 +323,7 @@ class Service:
     async def _refresh(self) -> None:
         """Notice what other processes did: new models, new states, rotated secrets, keys made and revoked."""
         await asyncio.to_thread(self.registry.refresh)
+        self.preparing()
         self._refreshed += 1
         if self._refreshed % 10 == 0 or not self.store.shared:
             self._signer = await asyncio.to_thread(self._current_signer)
@@ -322,6 +347,13 @@ async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: 
             if not isinstance(error, StoreError):
                 log.exception("%s; trying again", complaint)
             await asyncio.sleep(0.5)
+
+
+def _rehearse(model: LiveModel) -> None:
+    try:
+        rehearse(model.settings)
+    except Exception:
+        log.exception("model %r could not be rehearsed; its first page may take long", model.settings.name)
 
 
 def _give_up(future: "asyncio.Future[Any]") -> None:

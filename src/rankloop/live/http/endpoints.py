@@ -132,11 +132,14 @@ async def healthz(call: Call) -> answers.Health:
 async def readyz(call: Call) -> Answer:
     """The service can rank and learn: 503 if the store or the learner is down (ranking goes on all the same).
 
-    A model whose kept state cannot be read is listed too, but the service stays ready for the others: 200, degraded.
+    At the start it is not ready before the kernels of all models are compiled or loaded. A model whose kept state
+    cannot be read, or that is new and still being compiled, is listed too, but the service stays ready for the others:
+    200, degraded.
     Everybody may ask which part is in trouble; what exactly is wrong is told to a key with the scope `admin`.
     """
     trouble = await asyncio.to_thread(call.service.trouble)
     status = 503 if trouble else 200
+    trouble += call.service.unprepared() if status == 200 else []
     trouble += [f"state: {damage}" for damage in call.service.damaged()]
     if not call.allows("admin"):
         trouble = [sentence.partition(":")[0] for sentence in trouble]
