@@ -139,8 +139,8 @@ def _soaked(readings: list[tuple[float, float]]) -> list[str]:
     half = readings[len(readings) // 2 :]
     return [
         f"{readings[-1][0]:.1f} minutes at 300 pages a second (10 × 20): {readings[0][1]:.0f} MB after the first ten",
-        f"seconds, {half[0][1]:.0f} MB half way, {half[-1][1]:.0f} MB at the end. The caches that may grow: 20,000",
-        "pages whose documents are kept at hand for clicks, and SQLite's own page caches (2 MB a connection).",
+        f"seconds, {half[0][1]:.0f} MB half way, {half[-1][1]:.0f} MB at the end. The caches that may grow: 64 MiB",
+        "of pages whose documents are kept at hand for clicks, and SQLite's own page caches (2 MB a connection).",
     ]
 
 

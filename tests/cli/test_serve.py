@@ -30,9 +30,11 @@ def test_options_are_the_limits_of_the_service(rankloop, tmp_path, monkeypatch):
     asked = {}
     monkeypatch.setattr(serving, "serve", lambda store, **options: asked.update(options, store=store))
     words = ("--no-learn", "--max-candidates", "7", "--max-body", "2048", "--rate", "2.5", "--port", "0")
-    words += ("--keyless-rate", "1.5", "--keyless-connections", "9")
+    words += ("--keyless-rate", "1.5", "--keyless-connections", "9", "--max-bodies", "4096")
     assert rankloop("serve", tmp_path / "log.db", *words)[0] == 0
-    assert asked["limits"] == Limits(candidates=7, body_bytes=2048, rate=2.5, keyless_rate=1.5, keyless_connections=9)
+    assert asked["limits"] == Limits(
+        candidates=7, body_bytes=2048, bodies_bytes=4096, rate=2.5, keyless_rate=1.5, keyless_connections=9
+    )
     assert (asked["learn"], asked["host"], asked["store"]) == (False, "127.0.0.1", str(tmp_path / "log.db"))
 
 

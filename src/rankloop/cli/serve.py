@@ -18,6 +18,7 @@ def serve(
     learn: Annotated[bool, typer.Option(help="Learn here; --no-learn only ranks and logs.")] = True,
     max_candidates: Annotated[int, typer.Option(min=1, help="In one rank request.")] = 5_000,
     max_body: Annotated[int, typer.Option(min=1024, help="Bytes in one request.")] = 16 << 20,
+    max_bodies: Annotated[int, typer.Option(min=1024, help="Bytes of large bodies held at a time.")] = 256 << 20,
     rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each key.")] = 10_000.0,
     keyless_rate: Annotated[
         float, typer.Option(min=0.1, help="Requests a second for all who show no key, once there are keys.")
@@ -33,7 +34,7 @@ def serve(
     from rankloop.web.dashboard import add_dashboard
 
     limits = Limits(
-        candidates=max_candidates, body_bytes=max_body, rate=rate, keyless_rate=keyless_rate,
+        candidates=max_candidates, body_bytes=max_body, bodies_bytes=max_bodies, rate=rate, keyless_rate=keyless_rate,
         keyless_connections=keyless_connections,
     )  # fmt: skip
     serve(store, host=host, port=port, learn=learn, limits=limits, extend=add_dashboard, say=err.print)

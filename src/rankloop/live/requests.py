@@ -25,9 +25,11 @@ model's weights anywhere."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one request may ask for."""
+    """How much one request may ask for, and all together."""
 
     body_bytes: int = 16 << 20
+    bodies_bytes: int = 256 << 20
+    """Of large bodies being held at a time, all together."""
     candidates: int = 5_000
     items: int = 1_000
     """Reports in one request, and clicks in one report."""
@@ -106,7 +108,7 @@ def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, cli
     if not ids:
         raise _bad("candidates", "there must be at least one candidate")
     if len(ids) > limits.candidates:
-        raise _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {len(ids):,}")
+        raise too_many_candidates(limits, len(ids))
     if len(set(ids)) < len(ids):
         twice = Counter(ids).most_common(1)[0][0]
         raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} is there twice")
@@ -141,7 +143,7 @@ def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> ND
 
 def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -> Sequence[float]:
     names, given = settings.names, candidate.features
-    if isinstance(given, list):
+    if not isinstance(given, dict):
         if len(given) != len(names):
             raise _bad(f"candidate {candidate.id!r}", f"this model has {len(names)} features; got {len(given)}")
         return given
@@ -214,6 +216,16 @@ def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], lis
     known = [(places[name], value) for name, value in given.items() if name in places]
     unknown = [name for name in given if name not in places]
     return [rank for rank, _ in known], [value for _, value in known], unknown
+
+
+def too_many_candidates(limits: Limits, count: int) -> RequestError:
+    """What to say to whoever sends more than are ranked."""
+    return _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {count:,}")
+
+
+def too_many_objects(limits: Limits, count: int) -> RequestError:
+    """The same, of what is reported."""
+    return RequestError("invalid_request", f"at most {limits.items:,} objects at once; got {count:,}")
 
 
 def _bad(where: str, what: str) -> RequestError:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from rankloop.answers import Clicked, Closed, Ranked
+from rankloop.live.at_hand import PagesAtHand
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.events import Group, Impression, Kind, decode, encode, now
 from rankloop.live.fold import Fold
@@ -33,7 +34,10 @@ PATIENCE = 1.0
 GRACE = 7 * 86_400_000
 """Milliseconds after its window in which a click is still answered as late; then its impression id has expired."""
 SWEEP = 500
-CACHED_PAGES = 20_000
+MANY = 50_000
+"""Features of a page from which on it is checked beside the event loop."""
+CACHED_BYTES = 64 << 20
+"""Of pages kept at hand for clicks."""
 
 
 class Service:
@@ -45,7 +49,7 @@ class Service:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.started = now()
         self._salt = _salt(store)
-        self._shown: dict[tuple[int, int], list[str]] = {}
+        self._shown = PagesAtHand(CACHED_BYTES)
         self._unseen: set[tuple[int, int]] = set()
         """Pages that may be in the log though nobody was shown them: to be closed as void."""
         self._signer = self._current_signer()
@@ -104,7 +108,11 @@ class Service:
     async def rank(self, name: str, body: RankBody) -> Ranked:
         """The page to show, on disk before it is returned."""
         model = self.registry.get(name)
-        request = checked_request(body, model.settings, self.limits, self.hash_client(body.client))
+        known = body, model.settings, self.limits, self.hash_client(body.client)
+        if len(body.candidates or ()) * len(model.settings.names) > MANY:
+            request = await asyncio.to_thread(checked_request, *known)
+        else:
+            request = checked_request(*known)
         try:
             if not model.prepared.is_set():
                 await model.until_prepared(PATIENCE)
@@ -115,7 +123,7 @@ class Service:
         except StoreError as error:
             return self._fallback(model, request, body, str(error))
         shown = ranked.impression.shown()
-        self._remember((model.id, number), shown)
+        self._shown.keep((model.id, number), shown)
         group = Group(ranked.impression.group).name.lower()
         self.counts["impressions", group] += 1
         return Ranked(
@@ -214,7 +222,7 @@ class Service:
         return Closed(offset is not None, model.version)
 
     def _closing(self, token: Token) -> Close:
-        self._shown.pop((token.model, token.number), None)
+        self._shown.forget((token.model, token.number))
         return Close(token.model, token.number, now(), "asked")
 
     def verify(self, impression: str, place: int | None = None) -> Token:
@@ -245,7 +253,7 @@ class Service:
         if shown is None:
             shown = await asyncio.to_thread(self._find_page, token)
             if shown is not None:
-                self._remember((token.model, token.number), shown)
+                self._shown.keep((token.model, token.number), shown)
         return shown
 
     def _find_page(self, token: Token) -> list[str] | None:
@@ -258,12 +266,6 @@ class Service:
         except UNREADABLE:
             return []  # nobody knows any more what was on it
         return impression.shown()
-
-    def _remember(self, key: tuple[int, int], shown: list[str]) -> None:
-        """Keep the newest pages at hand; older ones are looked up in the log."""
-        self._shown[key] = shown
-        if len(self._shown) > CACHED_PAGES:
-            del self._shown[next(iter(self._shown))]
 
     # Upkeep
 
@@ -316,7 +318,7 @@ class Service:
             due = await asyncio.to_thread(self.store.due, model.id, before, SWEEP)
             await self.append(*(Close(row.model, row.number, now(), "window") for row in due))
             for row in due:
-                self._shown.pop((row.model, row.number), None)
+                self._shown.forget((row.model, row.number))
             if len(due) < SWEEP:
                 return
 

@@ -15,18 +15,18 @@ from starlette.routing import Match, Route
 
 from rankloop.live.errors import RequestError
 from rankloop.live.http import endpoints, exports, ubi
+from rankloop.live.http.bodies import Body, Room
 from rankloop.live.http.calls import (
     GUARDS,
     Answer,
     Call,
     Encoded,
-    decoded,
     error_answer,
     media_type_of,
-    read_body,
 )
 from rankloop.live.http.connections import SHOWED_A_KEY
 from rankloop.live.http.declaration import Endpoint
+from rankloop.live.http.large import decoded_body, most_bytes
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import document
 from rankloop.live.http.turns import Turns
@@ -64,6 +64,7 @@ class Application:
         """Of those without a key; probes have their own, so that nobody else keeps them waiting."""
         self.recognise: list[Callable[[Any], bool]] = []
         """Who is known by something else than a key, such as a session: asked with a request's scope."""
+        self.room = Room(limits)
         self._always = {endpoint.path for endpoint in ENDPOINTS if endpoint.always}
         self._hot = [
             (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", endpoint.path)), endpoint)
@@ -141,23 +142,27 @@ class Application:
         began = time.perf_counter()
         headers = dict(scope["headers"])
         media_type = media_type_of(headers)
+        body = Body(self.room)
         try:
             if endpoint.scope is not None:
                 # Before the body: who may not ask is not listened to.
-                self.keys.authorize(headers, endpoint.scope)
-            body = b""
+                body.key = self.keys.authorize(headers, endpoint.scope)
+            given = None
             if endpoint.method == "POST":
-                body = await read_body(receive, headers, self.service.limits)
+                given = await body.read(receive, headers, most_bytes(endpoint.body, self.service.limits))
             if "model" in path:
                 # What does not exist is said first.
                 self.service.registry.get(path["model"])
             values = endpoint.values(path, parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
-            given = None if endpoint.body is None else decoded(endpoint.body, body, media_type)
+            if endpoint.body is not None:
+                given = await decoded_body(endpoint.body, given or b"", media_type, self.service.limits)
             call = Call(self.service, self.keys, self.metrics, headers, values, given)
             content = await endpoint.handler(call)
             answer = content if isinstance(content, Answer) else Answer(content)
         except Exception as error:
             answer = error_answer(error)
+        finally:
+            body.leave()
         self.metrics.recent.note(endpoint.name, answer.status, time.perf_counter() - began)
         return answer.encoded(media_type)
 

@@ -1,8 +1,7 @@
-"""From HTTP to a call and back: read the body within its limits, decode it, answer in the same format, and turn every
-error into one JSON shape: `{"error": {"code": …, "message": …}}`."""
+"""From HTTP to a call and back: decode the body, answer in the same format, and turn every error into one JSON shape:
+`{"error": {"code": …, "message": …}}`."""
 
 import logging
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +15,6 @@ from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.statuses import STATUSES, code_of
 from rankloop.live.keys import Keyring
 from rankloop.live.registry import LiveModel
-from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.settings import ModelSettings, where_from
 from rankloop.settings import explained
@@ -28,7 +26,6 @@ JSON = "application/json"
 MESSAGE_LENGTH = 1_000
 """Of an error's sentence, at most: it quotes what was sent, and that can be megabytes."""
 
-Receive = Callable[[], Awaitable[Any]]
 Headers = tuple[tuple[bytes, bytes], ...]
 
 GUARDS: Headers = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
@@ -154,29 +151,3 @@ def error_answer(error: Exception) -> Answer:
         message = message[:MESSAGE_LENGTH] + " …"
     status = STATUSES[code]
     return Answer(Error(ErrorDetail(code, message)), status, headers=HEADERS.get(status, ()))
-
-
-async def read_body(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -> bytes:
-    """The whole body, unless it is larger than allowed. How long it may take is the connection's concern."""
-    declared = headers.get(b"content-length", b"0")
-    if len(declared) > 18 or (declared.isdigit() and int(declared) > limits.body_bytes):
-        raise _too_large(limits)
-    return await _all_parts(receive, limits)
-
-
-async def _all_parts(receive: Receive, limits: Limits) -> bytes:
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise RequestError("malformed_body", "the connection ended before the body did")
-        parts.append(message.get("body", b""))
-        size, more = size + len(parts[-1]), message.get("more_body", False)
-        if size > limits.body_bytes:
-            raise _too_large(limits)
-    return b"".join(parts)
-
-
-def _too_large(limits: Limits) -> RequestError:
-    return RequestError("body_too_large", f"a body may have at most {limits.body_bytes:,} bytes")
