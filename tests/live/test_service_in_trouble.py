@@ -62,6 +62,27 @@ def test_a_service_is_not_ready_before_its_kernels_are_and_pages_come_in_the_inc
     assert group == "learned"
 
 
+def test_a_service_without_models_has_the_kernels_of_a_usual_one_ready(path, monkeypatch):
+    compiled, rehearsed = threading.Event(), []
+    monkeypatch.setattr(
+        "rankloop.live.service.rehearse", lambda settings: rehearsed.append(settings) or compiled.wait(PATIENCE)
+    )
+
+    async def story():
+        service = Service(open_store(path))
+        await service.start()
+        await until(lambda: rehearsed)
+        troubles = service.trouble()
+        compiled.set()
+        await until(lambda: not service.trouble())
+        await service.stop()
+        return troubles
+
+    assert told(story()) == ["kernels: those of a first model are compiled; one that is made now waits for them"]
+    usual = ModelSettings(name="any", features=9, seed=2)
+    assert [replace(settings, name="any", features=9, seed=2) for settings in rehearsed] == [usual]
+
+
 def test_a_new_model_is_prepared_beside_the_others_which_stay_ready(path, monkeypatch):
     compiled = threading.Event()
 

@@ -24,11 +24,14 @@ from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.rehearsal import rehearse
 from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
+from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
 
 log = logging.getLogger("rankloop.service")
 
+USUAL = ModelSettings(name="usual", features=2, seed=1)
+"""A model with every default, as most first ones are: a service without any has its kernels ready, too."""
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
 GRACE = 7 * 86_400_000
@@ -98,8 +101,10 @@ class Service:
         return self._preparing
 
     async def _prepare(self) -> None:
+        if not self._is_prepared and not self.registry.all():
+            await asyncio.to_thread(_rehearse, USUAL)
         while fresh := [model for model in self.registry.all() if not model.prepared.is_set()]:
-            await asyncio.to_thread(_rehearse, fresh[0])
+            await asyncio.to_thread(_rehearse, fresh[0].settings)
             fresh[0].prepared.set()
         self._is_prepared = True
 
@@ -284,6 +289,8 @@ class Service:
 
     def unprepared(self) -> list[str]:
         """Models whose kernels are being compiled, in sentences."""
+        if not self._is_prepared and not self.registry.all():
+            return ["kernels: those of a first model are compiled; one that is made now waits for them"]
         fresh = [model.settings.name for model in self.registry.all() if not model.prepared.is_set()]
         return [f"kernels: those of {name!r} are compiled; until then it keeps the incoming order" for name in fresh]
 
@@ -351,11 +358,11 @@ async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: 
             await asyncio.sleep(0.5)
 
 
-def _rehearse(model: LiveModel) -> None:
+def _rehearse(settings: ModelSettings) -> None:
     try:
-        rehearse(model.settings)
+        rehearse(settings)
     except Exception:
-        log.exception("model %r could not be rehearsed; its first page may take long", model.settings.name)
+        log.exception("model %r could not be rehearsed; its first page may take long", settings.name)
 
 
 def _give_up(future: "asyncio.Future[Any]") -> None:
