@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live bench-shop regret components clean
+.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -76,6 +76,9 @@ bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in on
 
 bench-live: $(VENV)/.installed-dev components  ## the live service under load, on a log that grows, and for ten minutes
 	@$(BIN)/python -m benchmarks.live --out docs/live-benchmarks.md
+
+bench-attack: $(VENV)/.installed-dev  ## honest traffic beside an attack: two minutes of it, or ARGS='--minutes 60'
+	@$(BIN)/python -m benchmarks.attack --json benchmarks/attack/figures.json $(ARGS)
 
 bench-shop: $(VENV)/.installed-dev ## how fast the README's model learns in a simulated shop
 	@$(BIN)/python -m benchmarks.shop --json benchmarks/shop/figures.json --out docs/shop.md

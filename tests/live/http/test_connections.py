@@ -14,7 +14,15 @@ from tests.patience import PATIENCE, wait_until
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.http import connections
-from rankloop.live.http.connections import HEAD_BYTES, PIPELINED, SHOWED_A_KEY, UNREAD_BYTES, Connection, limited
+from rankloop.live.http.connections import (
+    HEAD_BYTES,
+    PIPELINED,
+    SHOWED_A_KEY,
+    UNHEARD_BYTES,
+    UNREAD_BYTES,
+    Connection,
+    limited,
+)
 
 pytestmark = pytest.mark.xdist_group("live-http-access")
 
@@ -182,6 +190,23 @@ def in_silence(work):
         connection.connection_lost(None)
 
     asyncio.run(happen())
+
+
+def test_the_rest_of_a_large_body_is_not_taken_once_it_was_answered(port):
+    head = b"POST /hasty HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % (1 << 34)
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(head)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        with pytest.raises(ConnectionError):
+            connection.sendall(bytes(1 << 28))
+
+
+def test_who_reads_only_after_having_sent_a_little_more_is_answered(port):
+    head = b"POST /hasty HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % UNHEARD_BYTES
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(head + b"a" * UNHEARD_BYTES + CLOSE + b"\r\n")
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.count(b"HTTP/1.1 200") == 2
 
 
 def test_the_time_in_which_we_do_not_listen_is_not_theirs():

@@ -33,6 +33,9 @@ BODY_SECONDS = 30.0
 UNREAD_SECONDS = 30.0
 """Within which somebody who is sent more than the system takes must have read some `UNREAD_BYTES` of it."""
 UNREAD_BYTES = 32 << 10
+UNHEARD_BYTES = 1 << 20
+"""Of a body that nobody wants any more, because its request was answered: so many are let through, to whoever reads the
+answer only after it has sent everything."""
 PIPELINED = 8
 """Requests that may wait behind one that is being answered; what comes after them is not listened to."""
 SPARE_FILES = 128
@@ -105,7 +108,7 @@ class Connection(HttpToolsProtocol):
         self._advanced = False
         self._is_last = False
         """Whether the connection ends with the request that was heard last."""
-        self._held_bytes = 0
+        self._held_bytes = self._unheard = 0
         self._most = most_connections()
 
     def connection_made(self, transport: Any) -> None:
@@ -158,6 +161,7 @@ class Connection(HttpToolsProtocol):
         self._arrived()
         self._awaits = BODY_SECONDS, BODY_TOO_SLOW
         self._advanced = True
+        self._unheard = 0
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
             # An address of that length cannot be parsed, and need not be.
             self.url, self.app = b"/", HEAD_TOO_LARGE
@@ -170,6 +174,10 @@ class Connection(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
         self._advanced = True
+        if self.cycle.response_complete:
+            self._unheard += len(body)
+            if self._unheard > UNHEARD_BYTES:
+                self.transport.abort()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
