@@ -29,10 +29,15 @@ MODULES = [
     "rankloop.cli.run",
     "rankloop.cli.serve",
     "rankloop.cli.simulate_traffic",
+    "rankloop.engines.processes",
     "rankloop.live.serving",
     "rankloop.studies.report",
     "rankloop.web.dashboard",
     "matplotlib.pyplot",
+    "matplotlib.backends.backend_svg",
+    "pandas",  # pyarrow asks for it when the first table is written
+    "pyarrow.parquet",
+    "typer._adapters",
     "tests.compiled",
 ]
 """What is imported beforehand; what has another name by now is imported when it is needed."""
