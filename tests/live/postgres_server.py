@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -95,6 +95,23 @@ class PostgresServer:
     def kill(self) -> None:
         """A crash: every process of the server dies at once, nothing is written any more."""
         self._end(signal.SIGQUIT)
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """For a while, every process of the server is there and does nothing: connections are accepted by the system,
+        and nobody answers."""
+        assert self.process is not None
+        master = self.process.pid
+        children = Path(f"/proc/{master}/task/{master}/children").read_text().split()
+        everyone = [master, *map(int, children)]
+        for pid in everyone:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in everyone:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
 
     def restart(self) -> None:
         """Down and up again."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import sys
 import threading
 from contextlib import contextmanager
 
@@ -291,6 +292,79 @@ def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_t
         assert_incoming_order(page, "did not answer within 0.1 s")
     assert len(asked) == 1
     assert after == "learned"
+
+
+# Nothing can be written, and nobody has tried
+
+
+@pytest.mark.parametrize("breaking", [break_by_error, break_by_lock, break_by_permission])
+def test_a_service_that_nobody_asks_notices_that_nothing_can_be_written_and_when_it_can_be_again(
+    path, monkeypatch, breaking
+):
+    monkeypatch.setattr("rankloop.live.log.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("rankloop.live.log.RETRY_SECONDS", 0.01)
+
+    async def story():
+        async with running(path, model()) as service:
+            repair, reason = breaking(service, monkeypatch)
+            await until(service.trouble)
+            trouble = service.trouble()
+            repair()
+            await until(lambda: not service.trouble())
+            return trouble, reason
+
+    [trouble], reason = told(story())
+    assert trouble.startswith("store: ")
+    assert reason in trouble
+
+
+def test_a_store_that_hangs_is_noticed_without_asking_it_and_the_service_ends_all_the_same(path, monkeypatch):
+    monkeypatch.setattr("rankloop.live.log.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("rankloop.live.log.SLOW_SECONDS", 0.05)
+    monkeypatch.setattr("rankloop.live.log.END_SECONDS", 0.1)
+    monkeypatch.setattr("rankloop.live.learning.END_SECONDS", 0.1)
+    thawed = threading.Event()
+
+    async def story():
+        async with running(path, model()) as service:
+            page = await rank(service)
+            real = service.store._exclusive
+
+            @contextmanager
+            def frozen():
+                with service.store._held():
+                    thawed.wait(PATIENCE)
+                with real() as connection:
+                    yield connection
+
+            monkeypatch.setattr(service.store, "_exclusive", frozen)
+            monkeypatch.setattr("rankloop.live.stores.sqlite.WAIT_MS", 50)
+            await until(service.trouble)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.05)
+            with pytest.raises(StoreError, match="did not answer within"):
+                await service.close(page.impression)
+            with pytest.raises(StoreError, match=r"has not ended for 0\.05 s"), service.store._held():
+                pass
+            return service.trouble()
+
+    [trouble] = told(story())
+    thawed.set()
+    assert "store: it has not answered for" in trouble
+
+
+def test_a_writer_that_has_died_is_started_again(path, caplog):
+    async def story():
+        async with running(path, model()) as service:
+            dead, wake = service._writer._thread, service._writer._committed
+            service._writer._committed = sys.exit
+            await rank(service)
+            await until(lambda: not dead.is_alive())
+            service._writer._committed = wake
+            await until(lambda: not service.trouble())
+            return (await rank(service)).group
+
+    assert told(story()) == "learned"
+    assert "the writer had stopped; it is started again" in caplog.text
 
 
 # The learner is down, or slow

@@ -1,8 +1,11 @@
 import math
+import subprocess
+import sys
+from contextlib import suppress
 
 import httpx
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, end, wait_until
 
 from rankloop.errors import SettingsError
 from rankloop.live.http.connections import SPARE_FILES, most_connections
@@ -51,3 +54,33 @@ def test_too_few_files_are_said_before_anything_is_served(files, tmp_path):
     with pytest.raises(SettingsError, match=r"may open 200 files, too few to serve.*at least 256 \(ulimit -n"):
         serve(tmp_path / "log.db", port=0)
     assert not (tmp_path / "log.db").exists()
+
+
+HANGS = """
+import sys, threading
+from rankloop.live import serving
+async def hang(self):
+    threading.Event().wait()
+serving.Service.stop = hang
+serving.END_SECONDS = 0.2
+serving.serve(sys.argv[1], port=0, say=lambda text: print(text, flush=True))
+"""
+
+
+@pytest.mark.process
+def test_a_service_that_is_asked_to_end_ends_though_its_store_hangs(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANGS, str(tmp_path / "log.db")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    url = process.stdout.readline().split()[-1]
+    wait_until(lambda: answers(url), "the service answers")
+    assert end(process) == 1
+    assert "did not end within 0.2 s, because its store or its compiler hangs; it ends now" in process.stderr.read()
+
+
+def answers(url):
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200

@@ -32,6 +32,8 @@ GATHER_SECONDS = 0.01
 POLL = 0.05
 """How often a shared log is looked at, in seconds; one's own writes are noticed at once."""
 SNAPSHOT_SECONDS = 1.0
+END_SECONDS = 10.0
+"""How long a learner that is to end may take; what it has not kept by then is learned again from the log."""
 LAG = 10_000
 """An idle model's snapshot is moved up the log when it is this many events behind, so that a restart is quick."""
 KEPT = 20
@@ -84,7 +86,7 @@ class Learner:
         self._stopped = True
         self.hurry()
         if self._thread.ident:
-            self._thread.join()
+            self._thread.join(END_SECONDS)
 
     @property
     def alive(self) -> bool:

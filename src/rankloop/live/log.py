@@ -4,6 +4,7 @@ Requests wait in a queue; the writer takes all that wait, settles them in one tr
 disk are they acknowledged. So a hundred requests share one sync, and nothing acknowledged can be lost.
 """
 
+import logging
 import queue
 import threading
 import time
@@ -13,15 +14,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.live.events import Clicks, Closing, Event, Kind, encode
+from rankloop.live.events import Clicks, Closing, Event, Kind, encode, now
 from rankloop.live.stores.contract import Store, Transaction
 from rankloop.live.stores.rows import SPANS, Open, Tally
+
+log = logging.getLogger("rankloop.store")
 
 MINUTE = 60_000
 BATCH = 512
 """How many entries share a transaction at most: enough to share a sync, few enough to keep the wait short."""
 GATHER_SECONDS = 0.0015
 """How long the writer lets entries gather when they come faster than one by one."""
+
+BEAT_SECONDS = 5.0
+"""How often a writer writes something though nobody asks for it, so that it is known whether it could."""
+RETRY_SECONDS = 1.0
+"""The same after a write that failed."""
+SLOW_SECONDS = 2.0
+"""A write that takes longer than this is trouble."""
+END_SECONDS = 10.0
+"""How long a writer that is to end may take for what waits."""
 
 
 class Show(NamedTuple):
@@ -126,8 +138,32 @@ class Writer:
         self._delivery = delivery
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._under_load = False
-        self._thread = threading.Thread(target=self._run, name="rankloop-log", daemon=True)
-        self._thread.start()
+        self._stopped = False
+        self._failure: str | None = None
+        """Why the last write failed, if it did."""
+        self._writing_since: float | None = None
+        self._thread = self._started()
+
+    def _started(self) -> threading.Thread:
+        thread = threading.Thread(target=self._run, name="rankloop-log", daemon=True)
+        thread.start()
+        return thread
+
+    def trouble(self) -> str | None:
+        """Why nothing can be written at the moment, known without asking the store; None if something just was."""
+        since = self._writing_since
+        if not self._thread.is_alive():
+            return "its writer has stopped"
+        if since is not None and time.monotonic() - since > SLOW_SECONDS:
+            return f"it has not answered for {time.monotonic() - since:.0f} s"
+        return self._failure
+
+    def watch(self) -> None:
+        """Start the thread again if it has died: whatever killed it, what comes next is written."""
+        if not self._thread.is_alive() and not self._stopped:
+            log.error("the writer had stopped; it is started again")
+            self._writing_since = None
+            self._thread = self._started()
 
     def append(self, entry: Entry, future: Any = None) -> Any:
         """Acknowledged by the future's result, once it is durable; an error means that nothing was written.
@@ -145,22 +181,44 @@ class Writer:
         return future
 
     def stop(self) -> None:
-        """Write what waits, then end."""
+        """Write what waits, then end; a store that does not answer is not waited for."""
+        self._stopped = True
         self._waiting.put(None)
-        self._thread.join()
+        self._thread.join(END_SECONDS)
+        if self._thread.is_alive():
+            log.error("the store did not answer for %g s; what waited for it was not acknowledged", END_SECONDS)
 
     def _run(self) -> None:
         last = False
         while not last:
             batch, last = self._next_batch()
-            if batch:
-                self._write(batch)
-                self._under_load = not self._waiting.empty()
+            self._writing_since = time.monotonic()
+            try:
+                if batch:
+                    self._write(batch)
+                elif not last:
+                    self._beat()
+            except Exception:
+                log.exception("what was written could not be acknowledged; the writer goes on")
+            self._writing_since = None
+            self._under_load = not self._waiting.empty()
+
+    def _beat(self) -> None:
+        """Nobody has written for a while: would it work?"""
+        try:
+            with self._store.transaction() as transaction:
+                transaction.beat(now())
+            self._failure = None
+        except Exception as error:
+            self._failure = str(error)
 
     def _next_batch(self) -> tuple[list[_Waiting], bool]:
         """Everything that waits, up to a limit; waits for the first."""
         batch: list[_Waiting] = []
-        item = self._waiting.get()
+        try:
+            item = self._waiting.get(timeout=BEAT_SECONDS if self._failure is None else RETRY_SECONDS)
+        except queue.Empty:
+            return batch, False
         if self._under_load:
             # More came while the last were written. A moment later there will be several, and they share a commit.
             time.sleep(GATHER_SECONDS)
@@ -179,8 +237,10 @@ class Writer:
             with self._store.transaction() as transaction:
                 results = settle(transaction, [entry for waiting in batch for entry in waiting.entries])
         except Exception as error:
+            self._failure = str(error)
             self._delivery([(waiting.future, None, error) for waiting in batch])
             return
+        self._failure = None
         result = iter(results)
         self._delivery([
             (waiting.future, next(result) if waiting.alone else [next(result) for _ in waiting.entries], None)

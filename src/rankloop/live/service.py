@@ -256,7 +256,10 @@ class Service:
         """The documents of a page that is still open; None if it was closed."""
         shown = self._shown.get((token.model, token.number))
         if shown is None:
-            shown = await asyncio.to_thread(self._find_page, token)
+            try:
+                shown = await asyncio.wait_for(asyncio.to_thread(self._find_page, token), PATIENCE)
+            except TimeoutError:
+                raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
             if shown is not None:
                 self._shown.keep((token.model, token.number), shown)
         return shown
@@ -275,17 +278,19 @@ class Service:
     # Upkeep
 
     def trouble(self) -> list[str]:
-        """What is wrong at the moment, in sentences; nothing if all is well."""
+        """What is wrong at the moment, in sentences, known without asking the store; nothing if all is well."""
         troubles = [] if self._is_prepared else self.unprepared()
-        try:
-            self.store.last_offset()
-        except StoreError as error:
-            troubles.append(f"store: {error}")
+        if trouble := self._writer.trouble():
+            troubles.append(f"store: {trouble}")
         if self.learner and not self.learner.alive:
             troubles.append("learner: it has stopped; ranking goes on with the last state")
         elif self.learner and self.learner.error:
             troubles.append(f"learner: {self.learner.error}")
         return troubles
+
+    def is_store_in_trouble(self) -> bool:
+        """Whether nothing can be written at the moment."""
+        return self._writer.trouble() is not None
 
     def unprepared(self) -> list[str]:
         """Models whose kernels are being compiled, in sentences."""
@@ -302,12 +307,19 @@ class Service:
         """The states that this process is learning, by model."""
         return self.learner.folds() if self.learner else {}
 
+    def lag(self) -> dict[int, int]:
+        """How many events the learner here has yet to fold, by model."""
+        offsets = [fold.offset for fold in self.folds().values()]
+        unfolded = self.store.unfolded(min(offsets)) if offsets else {}
+        return {model: unfolded.get(model, 0) for model in self.folds()}
+
     def hash_client(self, client: str | None) -> bytes:
         """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
         return client_hash(client, self._salt) if client else b""
 
     async def _sweep(self) -> None:
         """Close what has waited longer than its model's window. Only the process that learns a model does this."""
+        self._writer.watch()
         await self._close_unseen()
         for model in self.registry.all():
             if model.id in self.folds():

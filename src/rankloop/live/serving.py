@@ -2,12 +2,17 @@
 
 import errno
 import gc
+import logging
+import os
 import resource
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -24,9 +29,13 @@ from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
 
+log = logging.getLogger("rankloop.service")
+
 SWITCH_SECONDS = 0.0005
 FREEZE_AFTER = 10
 """Seconds, or a few more: by then somebody has asked for a page, and what that needs is loaded."""
+END_SECONDS = 30.0
+"""How long a service that was asked to end may take: for requests under way, what waits to be written, a snapshot."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than the proxies and clients in front of it usually keep theirs: who hangs up first never loses a request."""
 
@@ -74,7 +83,7 @@ def serve(
         app, http=limited(limits.keyless_connections), ws="none", log_level="warning", access_log=False,
         server_header=False, timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
 
 
 MOST_FILES = 1 << 16
@@ -97,6 +106,22 @@ def require_files() -> None:
             f"this process may open {soft} files, too few to serve: {SPARE_FILES} are for the log, and each connection "
             f"takes one; allow at least {SPARE_FILES + LEAST_CONNECTIONS} (ulimit -n, or LimitNOFILE of a unit)"
         )
+
+
+class Server(uvicorn.Server):
+    """A server that ends when it is asked to, whatever hangs."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; a thread sees to it that it does."""
+        super().handle_exit(sig, frame)
+        threading.Thread(target=_end_anyway, name="rankloop-end", daemon=True).start()
+
+
+def _end_anyway() -> None:
+    """What was acknowledged is on disk, so nothing is lost by not waiting longer."""
+    time.sleep(END_SECONDS)
+    log.error("the service did not end within %g s, because its store or its compiler hangs; it ends now", END_SECONDS)
+    os._exit(1)
 
 
 def _keep_pauses_short(service: Service) -> None:

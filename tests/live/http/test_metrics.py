@@ -6,7 +6,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from rankloop.live.http.metrics import BUCKETS, Metrics
 from rankloop.live.http.recent import BOUNDS
 from rankloop.live.service import Service
+from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
+
+from ..diary import FOR_ALL
+from ..in_process import rank, running, told, until
 
 
 @pytest.fixture
@@ -50,3 +54,21 @@ def test_those_without_a_key_share_what_was_written_a_moment_ago(metrics, monkey
     told = metrics.exposition()
     assert told != shared
     assert metrics.exposition(fresh=False) == told
+
+
+def lag(service):
+    families = text_string_to_metric_families(Metrics(service).exposition().decode())
+    return [s.value for family in families for s in family.samples if s.name == "rankloop_learner_lag_events"]
+
+
+def test_pages_that_nobody_has_closed_are_no_lag_of_the_learner(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", ModelSettings(name="m", features=3, guards=FOR_ALL)) as service:
+            pages = [await rank(service) for _ in range(5)]
+            await until(lambda: lag(service) == [0])
+            service.learner.stop()
+            before = lag(service)
+            await service.close(pages[0].impression)
+            return before, lag(service)
+
+    assert told(story()) == ([0], [1])

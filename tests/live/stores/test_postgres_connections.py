@@ -1,10 +1,13 @@
 """Connections to a PostgreSQL server: what breaks is mended or told in a sentence without the password."""
 
 import threading
+from contextlib import suppress
 
 import psycopg
 import pytest
+from tests.patience import wait_until
 
+from rankloop.live.errors import StoreError
 from rankloop.live.log import settle
 from rankloop.live.stores import open_store, postgres_connections
 
@@ -125,3 +128,22 @@ def test_a_process_asks_for_few_connections_however_many_threads_read(store, pos
     name = repr(store).rsplit("/", 1)[1].strip("')")
     kept = postgres_server.execute(f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'")[0][0]
     assert kept <= 1 + 1 + postgres_connections.IDLE  # one writes, one holds leases, some wait for readers
+
+
+def test_a_server_that_hangs_is_not_waited_for_by_a_service_and_it_goes_on_by_itself(postgres_server, monkeypatch):
+    monkeypatch.setattr(postgres_connections, "ANSWER_SECONDS", 0.2)
+    store = open_store(f"{postgres_server.new_log()}&connect_timeout=2", serving=True)
+    assert settled(store, *shows([0])) == [1]
+    lease = store.lease("model-1")
+    with postgres_server.hanging():
+        for waits in (store.last_offset, lambda: settled(store, *shows([1]))):
+            assert "check the address, and that the server is up" in sentence(waits)
+        assert not lease.alive()
+    wait_until(lambda: works(lambda: settled(store, *shows([2]))), "the store is written to again")
+    wait_until(lambda: works(lambda: store.lease("model-1").alive()), "the lease is taken again")
+    store.close()
+
+
+def works(call):
+    with suppress(StoreError, AttributeError):
+        return call()

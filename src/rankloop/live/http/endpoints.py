@@ -137,7 +137,7 @@ async def readyz(call: Call) -> Answer:
     200, degraded.
     Everybody may ask which part is in trouble; what exactly is wrong is told to a key with the scope `admin`.
     """
-    trouble = await asyncio.to_thread(call.service.trouble)
+    trouble = call.service.trouble()
     status = 503 if trouble else 200
     trouble += call.service.unprepared() if status == 200 else []
     trouble += [f"state: {damage}" for damage in call.service.damaged()]

@@ -63,15 +63,12 @@ class Metrics:
         guarded = GaugeMetricFamily(
             "rankloop_model_guarded", "Whether most people see the incoming order", labels=["model"]
         )
-        lag = GaugeMetricFamily("rankloop_learner_lag_events", "Log events not yet folded", labels=["model"])
+        lag = GaugeMetricFamily(
+            "rankloop_learner_lag_events", "Closings and decisions in the log not yet folded", labels=["model"]
+        )
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
-        folds = service.folds()
-        try:
-            last = service.store.last_offset()
-            up.add_metric(["store"], 1)
-        except StoreError:
-            last = None
-            up.add_metric(["store"], 0)
+        folds, unfolded = service.folds(), self._unfolded()
+        up.add_metric(["store"], float(not service.is_store_in_trouble()))
         up.add_metric(["learner"], float(bool(service.learner and service.learner.alive and not service.learner.error)))
         for model in service.registry.all():
             name = model.settings.name
@@ -80,6 +77,15 @@ class Metrics:
             if model.id in folds:
                 for fate, count in folds[model.id].fates.copy().items():
                     closed.add_metric([name, fate], count)
-                if last is not None:
-                    lag.add_metric([name], max(0, last - folds[model.id].offset))
+            if model.id in unfolded:
+                lag.add_metric([name], unfolded[model.id])
         yield from (version, guarded, closed, lag, up)
+
+    def _unfolded(self) -> dict[int, int]:
+        """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""
+        if self._service.is_store_in_trouble():
+            return {}
+        try:
+            return self._service.lag()
+        except StoreError:
+            return {}

@@ -32,7 +32,7 @@ def open_store(address: str | Path, *, serving: bool = False) -> Store:
                 f"a PostgreSQL store needs psycopg, which cannot be loaded ({missing}): "
                 f"pip install 'rankloop[postgres]'"
             ) from None
-        return PostgresStore(place)
+        return PostgresStore(place, serving=serving)
     if "://" in place:
         raise StoreError(f"a store is a SQLite file or postgresql://…; got {place.partition('://')[0]}://…")
     if Path(place).is_dir():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from rankloop.live.errors import StoreError
-from rankloop.live.events import Event, Kind
+from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.stores.rows import (
     TABLES,
     ApiKey,
@@ -36,6 +36,8 @@ OPEN = "model, number, shown, at, grp, displacement, clicks"
 SNAPSHOT = "model, version, position, at"
 NEXT_OFFSET = "SELECT coalesce(max(position), 0) + 1 FROM events"
 ERASED = "(model, number) IN (SELECT model, number FROM erased)"
+BEAT = "written"
+"""The fact that a service writes while nobody else writes anything."""
 DELETED = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
 
 
@@ -66,8 +68,8 @@ def export_sql(table: str) -> str:
 
 
 def _exported(table: str) -> str:
-    # The version of the format belongs to the store that the rows are in, not to the rows.
-    return "facts WHERE name <> 'schema'" if table == "facts" else table
+    # The version of the format, and when it was last written to, belong to the store that the rows are in.
+    return f"facts WHERE name NOT IN ('schema', '{BEAT}')" if table == "facts" else table
 
 
 class Reader(ABC):
@@ -117,6 +119,11 @@ class Reader(ABC):
         where = f"model = ? AND kind = {int(Kind.CLOSED)}"
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
         return self._all(Event, sql, model, limit)
+
+    def unfolded(self, after: int) -> dict[int, int]:
+        """How many events of each model beyond an offset change its state; models without any are left out."""
+        sql = f"SELECT model, count(*) FROM events WHERE position > ? AND kind IN ({_listed(FOLDED)}) GROUP BY model"
+        return dict(self._rows(sql, [after]))
 
     def erased_events(self) -> dict[int, int]:
         """How many events of each model were erased; models without any are left out."""
@@ -365,6 +372,11 @@ class Transaction(ABC):
         tallies: Sequence[Tally],
     ) -> None:
         """Append events, keep the table of open impressions up to date, and add to the tallies."""
+
+    def beat(self, at: int) -> None:
+        """Write something of no consequence."""
+        sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._held.execute(sql, [BEAT, str(at)])
 
     def create_model(self, name: str, settings: bytes, at: int) -> int | None:
         """A new model's id; None if the name is taken."""

@@ -34,8 +34,8 @@ class PostgresStore(Store):
 
     shared = True
 
-    def __init__(self, address: str) -> None:
-        self._server = Server(address)
+    def __init__(self, address: str, *, serving: bool = False) -> None:
+        self._server = Server(address, patient=not serving)
         self._leases = Leases(self._server)
         self._prepare()
 

@@ -6,7 +6,10 @@ borrow from a handful of idle ones. Both replace a connection that broke while i
 needs no hands.
 """
 
+import os
+import socket
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -22,6 +25,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 LOCK_SECONDS = 5
 """How long a transaction waits for the log, as with SQLite; then its entries are refused."""
+ANSWER_SECONDS = 10.0
+"""How long a server that is there, but hangs, is waited for by a service; then the connection is cut."""
 IDLE = 4
 """Connections for reading that are kept for the next one who reads."""
 
@@ -71,7 +76,8 @@ REMEDIES = {
 class Server:
     """A connection string, and what this process has open to it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, patient: bool = True) -> None:
+        self._limits = None if patient else Limits()
         self._parameters = DEFAULTS | _parsed(address)
         self._name = _without_password(self._parameters)
         self._lock = threading.RLock()
@@ -90,9 +96,10 @@ class Server:
             raise StoreError(f"{self}: the store has been closed")
         try:
             connection: Connection = psycopg.connect(autocommit=True, **self._parameters)
-            cursor = connection.execute(SETTINGS)
-            while cursor.nextset():
-                pass
+            with self.limited(connection):
+                cursor = connection.execute(SETTINGS)
+                while cursor.nextset():
+                    pass
         except psycopg.Error as error:
             raise StoreError(f"{self}: {_one_line(error)}; check the address, and that the server is up") from None
         return connection
@@ -104,6 +111,18 @@ class Server:
         whole = f"rankloop\0{self._schema}\0{name}".encode()
         return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big", signed=True)
 
+    @contextmanager
+    def limited(self, connection: Connection) -> Iterator[None]:
+        """What a service asks of the server meanwhile is answered within a time, or its connection is cut."""
+        if self._limits is None:
+            yield
+            return
+        self._limits.begin(connection)
+        try:
+            yield
+        finally:
+            self._limits.end(connection)
+
     # Reading
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -111,14 +130,16 @@ class Server:
         with self.translated():
             connection = self._borrow()
             try:
-                return fetch(connection, sql, values)
+                with self.limited(connection):
+                    return fetch(connection, sql, values)
             except psycopg.OperationalError as error:
                 if not is_broken(connection, error):
                     raise
                 self._forget_idle()
                 connection.close()
                 connection = self.connect()
-                return fetch(connection, sql, values)
+                with self.limited(connection):
+                    return fetch(connection, sql, values)
             finally:
                 self._give_back(connection)
 
@@ -150,25 +171,37 @@ class Server:
 
         `first` travels with the lock, but sees everything that was committed before the lock was got.
         """
-        with self._lock:
+        with self._held():
             if self._write and self._write.info.transaction_status != TransactionStatus.IDLE and not self._write.closed:
                 raise StoreError(f"{self}: this thread holds the log already; end that transaction first")
             connection, row = self._begin(first)
             try:
-                with self.translated():
+                with self.limited(connection), self.translated():
                     yield connection, row
             except BaseException:
-                with suppress(psycopg.Error):
+                with suppress(psycopg.Error), self.limited(connection):
                     connection.execute("ROLLBACK")
                 raise
-            self._commit(connection)
+            with self.limited(connection):
+                self._commit(connection)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The connection that writes, for one thread of this process."""
+        if not self._lock.acquire(timeout=-1 if self._limits is None else 2 * ANSWER_SECONDS):
+            raise StoreError(f"{self}: a write of this process has not ended for {2 * ANSWER_SECONDS:g} s")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _begin(self, first: str) -> tuple[Connection, Any]:
         sql = f"BEGIN; SELECT pg_advisory_xact_lock({self.lock_key('log')}); {first}"
         with self.translated():
             if self._write is not None:
                 try:
-                    return self._write, _last_row(self._write, sql)
+                    with self.limited(self._write):
+                        return self._write, _last_row(self._write, sql)
                 except psycopg.OperationalError as error:
                     if not is_broken(self._write, error):
                         self._write.execute("ROLLBACK")
@@ -177,7 +210,8 @@ class Server:
             self._write = None
             self._write = self.connect()
             try:
-                return self._write, _last_row(self._write, sql)
+                with self.limited(self._write):
+                    return self._write, _last_row(self._write, sql)
             except psycopg.Error:
                 self._drop_write()
                 raise
@@ -205,10 +239,12 @@ class Server:
 
     def close(self) -> None:
         """Close every connection; nothing works after that."""
-        with self._lock:
-            self._closed = True
+        self._closed = True
+        with suppress(StoreError), self._held():
             self._drop_write()
         self._forget_idle()
+        if self._limits is not None:
+            self._limits.stop()
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -217,6 +253,41 @@ class Server:
             yield
         except psycopg.Error as error:
             raise StoreError(f"{self}: {_sentence(error)}") from error
+
+
+class Limits:
+    """Cuts connections to a server that takes too long. libpq waits for an answer as long as the other side is there:
+    a server that is stopped, or whose disk hangs, is. A thread looks every second whose time is up."""
+
+    def __init__(self) -> None:
+        self._until: dict[Connection, float] = {}
+        self._stopped = threading.Event()
+        threading.Thread(target=self._run, name="rankloop-limits", daemon=True).start()
+
+    def begin(self, connection: Connection) -> None:
+        """Something is asked on this connection."""
+        self._until[connection] = time.monotonic() + ANSWER_SECONDS
+
+    def end(self, connection: Connection) -> None:
+        """It was answered, or has failed."""
+        self._until.pop(connection, None)
+
+    def stop(self) -> None:
+        """Nobody asks any more."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(min(1.0, ANSWER_SECONDS)):
+            for connection, until in list(self._until.items()):
+                if time.monotonic() > until:
+                    self.end(connection)
+                    _cut(connection)
+
+
+def _cut(connection: Connection) -> None:
+    """End the connection under whoever waits on it, who then hears that it is broken."""
+    with suppress(psycopg.Error, OSError), socket.socket(fileno=os.dup(connection.fileno())) as line:
+        line.shutdown(socket.SHUT_RDWR)
 
 
 class Marked:

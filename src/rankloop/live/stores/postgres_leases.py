@@ -43,7 +43,8 @@ class Leases:
             # A session may take its own lock again, so what this process holds is looked up here.
             if name in self._held or self._connection is None:
                 return None
-            row = self._connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
+            with self._server.limited(self._connection):
+                row = self._connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
             if row is None or not row[0]:
                 return None
             self._held[name] = PostgresLease(self, name)
@@ -63,7 +64,7 @@ class Leases:
             if self._held.get(lease.name) is not lease or self._connection is None:
                 return
             del self._held[lease.name]
-            with suppress(psycopg.Error):
+            with suppress(psycopg.Error), self._server.limited(self._connection):
                 self._connection.execute("SELECT pg_advisory_unlock(%s)", [key])
 
     def close(self) -> None:
@@ -72,8 +73,10 @@ class Leases:
             self._drop()
 
     def _answers(self) -> bool:
-        with suppress(psycopg.Error):
-            return self._connection is not None and self._connection.execute("SELECT 1").fetchone() is not None
+        if self._connection is None:
+            return False
+        with suppress(psycopg.Error), self._server.limited(self._connection):
+            return self._connection.execute("SELECT 1").fetchone() is not None
         return False
 
     def _drop(self) -> None:

@@ -30,6 +30,7 @@ log = logging.getLogger("rankloop.store")
 
 PAGE_BYTES = 8192
 WAIT_MS = 5_000
+HANGS = "the disk does not answer; it is retried with the next request"
 
 
 class SQLiteStore(Store):
@@ -103,9 +104,19 @@ class SQLiteStore(Store):
             connection.execute(statement)
 
     @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The write connection, for one thread of this process; a disk that hangs hangs only whoever writes to it."""
+        if not self._lock.acquire(timeout=WAIT_MS / 1000):
+            raise StoreError(f"{self.path}: a write of this process has not ended for {WAIT_MS / 1000:g} s: {HANGS}")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    @contextmanager
     def _exclusive(self) -> Iterator[sqlite3.Connection]:
         """The write connection in a transaction of its own."""
-        with self._lock, translated(self.path):
+        with self._held(), translated(self.path):
             self._write.execute("BEGIN IMMEDIATE")
             try:
                 yield self._write
@@ -195,7 +206,7 @@ class SQLiteStore(Store):
         self._leases.close()
         if self._checkpointer:
             self._checkpointer.stop()
-        with self._lock:
+        with suppress(StoreError), self._held():
             for connection, reading in list(self._connections.items()):
                 with reading, suppress(sqlite3.Error):
                     connection.close()

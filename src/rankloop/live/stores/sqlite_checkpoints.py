@@ -12,6 +12,9 @@ CHECKPOINT_BYTES = 16 << 20
 COMMIT_BYTES = 3 * 8192
 """What a commit writes beside its events, at least: pages of the tables and indexes are written whole."""
 
+END_SECONDS = 5.0
+"""How long the end of the thread is waited for: on a disk that hangs it may never come."""
+
 
 class Checkpointer:
     """Keeps a write-ahead log from growing: `connect` opens the database, `writer` is held by whoever writes."""
@@ -39,7 +42,7 @@ class Checkpointer:
         """End the thread; what is left in the write-ahead log is safe there."""
         self._stopped = True
         self._wanted.set()
-        self._thread.join()
+        self._thread.join(END_SECONDS)
 
     def _run(self) -> None:
         connection = self._connect()
