@@ -223,10 +223,5 @@ def too_many_candidates(limits: Limits, count: int) -> RequestError:
     return _bad("candidates", f"at most {limits.candidates:,} are ranked at once; got {count:,}")
 
 
-def too_many_objects(limits: Limits, count: int) -> RequestError:
-    """The same, of what is reported."""
-    return RequestError("invalid_request", f"at most {limits.items:,} objects at once; got {count:,}")
-
-
 def _bad(where: str, what: str) -> RequestError:
     return RequestError("invalid_request", f"{where}: {what}")

@@ -1,6 +1,7 @@
 """Addresses and what answers them: Starlette routes all of them; those that live traffic uses are recognised before
 it, because routing and request objects cost more than ranking does."""
 
+import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Callable
@@ -26,7 +27,7 @@ from rankloop.live.http.calls import (
 )
 from rankloop.live.http.connections import SHOWED_A_KEY
 from rankloop.live.http.declaration import Endpoint
-from rankloop.live.http.large import decoded_body, most_bytes
+from rankloop.live.http.large import decoded_body, most_bytes, prepare
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import document
 from rankloop.live.http.turns import Turns
@@ -90,7 +91,9 @@ class Application:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         await self.service.start()
+        preparing = asyncio.create_task(asyncio.to_thread(prepare))
         yield
+        await preparing
         await self.service.stop()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

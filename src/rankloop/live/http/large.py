@@ -16,7 +16,8 @@ import numpy as np
 from rankloop.live.errors import RequestError
 from rankloop.live.http.bodies import ORDINARY, SMALL
 from rankloop.live.http.calls import JSON, MSGPACK, decoded
-from rankloop.live.requests import Candidate, Id, Limits, RankBody, too_many_candidates, too_many_objects
+from rankloop.live.http.counting import packed_values, written_values
+from rankloop.live.requests import Candidate, Id, Limits, RankBody, too_many_candidates
 from rankloop.live.settings import MAX_FEATURES, ModelSettings
 
 VALUES = 2_000_000
@@ -41,6 +42,11 @@ class Part(msgspec.Struct, forbid_unknown_fields=True):
     features: msgspec.Raw
 
 
+def prepare() -> None:
+    """Compile what is compiled, so that nobody waits for it."""
+    packed_values(b"", 0)
+
+
 def most_bytes(kind: Any, limits: Limits) -> int:
     """How large the body of a kind may be."""
     return limits.body_bytes if kind in LARGE else min(ORDINARY, limits.body_bytes)
@@ -56,25 +62,11 @@ async def decoded_body(kind: Any, body: bytes, media_type: str, limits: Limits) 
 def decoded_large(kind: Any, body: bytes, media_type: str, limits: Limits) -> Any:
     """The same, in a thread of its own."""
     most = VALUES if kind in LARGE else ORDINARY_VALUES
-    if media_type == JSON and body.count(b",") > most:
+    if (packed_values(body, most) if media_type == MSGPACK else written_values(body)) > most:
         raise _too_many_values(most)
     if kind is RankBody:
         return _page(body, media_type, limits)
-    if media_type == MSGPACK and (announced := _announced(body)) > limits.items:
-        raise too_many_objects(limits, announced)
     return decoded(kind, body, media_type)
-
-
-def _announced(body: bytes) -> int:
-    """How many things a list in MessagePack says that it holds; 0 if it is none.
-
-    >>> [_announced(msgspec.msgpack.encode(value)) for value in ([1, 2, 3], [0] * 1000, [0] * 70_000, {"a": 1})]
-    [3, 1000, 70000, 0]
-    """
-    if body[0] & 0xF0 == 0x90:
-        return body[0] & 0x0F
-    size = {0xDC: 2, 0xDD: 4}.get(body[0], 0)
-    return int.from_bytes(body[1 : 1 + size], "big")
 
 
 def _page(body: bytes, media_type: str, limits: Limits) -> RankBody:
@@ -88,16 +80,13 @@ def _page(body: bytes, media_type: str, limits: Limits) -> RankBody:
 
 
 def _candidates(parts: list[Part], media_type: str) -> list[Candidate]:
-    made, values = [], 0
+    made = []
     for part in parts:
         features: Any
         try:
             features = decoded(Features, bytes(part.features), media_type)
         except RequestError as error:
             raise RequestError(error.code, f"candidate {part.id!r}: features: {error}") from None
-        values += len(features)
-        if values > VALUES:
-            raise _too_many_values(VALUES)
         if isinstance(features, list):
             features = np.array(features, np.float64)  # so that a number takes eight bytes
         made.append(Candidate(part.id, features))

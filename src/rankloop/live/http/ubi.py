@@ -18,7 +18,7 @@ from rankloop.live.http.answers import UbiEvents, UbiQueries, UbiResult, UbiTake
 from rankloop.live.http.calls import Call
 from rankloop.live.http.declaration import MODEL, NUMBER, Endpoint, Parameter
 from rankloop.live.http.statuses import status_of
-from rankloop.live.requests import ClickBody, too_many_objects
+from rankloop.live.requests import ClickBody
 from rankloop.live.service import Service
 from rankloop.live.ubi import Pages, T, all_events, all_queries
 from rankloop.ubi import REWARDS, UbiEvent, UbiQuery, click_of_event
@@ -63,7 +63,9 @@ async def take_events(call: Call) -> UbiTaken:
 def _listed(call: Call) -> list[Any]:
     things = call.body if isinstance(call.body, list) else [call.body]
     if len(things) > call.service.limits.items:
-        raise too_many_objects(call.service.limits, len(things))
+        raise RequestError(
+            "invalid_request", f"at most {call.service.limits.items:,} objects at once; got {len(things):,}"
+        )
     return things
 
 
