@@ -30,6 +30,7 @@ log = logging.getLogger("rankloop.store")
 
 PAGE_BYTES = 8192
 WAIT_MS = 5_000
+FULL = "the disk (or the file's size limit) is full; make room, and it goes on by itself"
 HANGS = "the disk does not answer; it is retried with the next request"
 
 
@@ -129,9 +130,16 @@ class SQLiteStore(Store):
     @contextmanager
     def transaction(self) -> Iterator[SQLiteTransaction]:
         """Hold the log; durable when the block ends."""
-        with self._exclusive() as connection:
-            held = SQLiteTransaction(connection)
-            yield held
+        try:
+            if self._checkpointer and not self._checkpointer.has_room():
+                raise StoreError(f"{self.path}: {FULL}")
+            with self._exclusive() as connection:
+                held = SQLiteTransaction(connection)
+                yield held
+        except StoreError:
+            if self._checkpointer:
+                self._checkpointer.urge()
+            raise
         if self._checkpointer:
             self._checkpointer.consider(held.written)
 
@@ -286,7 +294,7 @@ def _sentence(error: sqlite3.OperationalError) -> str:
     reason = str(error)
     remedies = {
         "locked": "another process holds the database; it is retried with the next request",
-        "full": "the disk (or the file's size limit) is full; make room, and it goes on by itself",
+        "full": FULL,
         "readonly": "the file or its folder is read-only; give write permission",
         "unable to open": "the file cannot be opened; check the path and its permissions",
         "disk I/O": "the disk refused a write or read (full, or a size limit?); make room, and it goes on by itself",

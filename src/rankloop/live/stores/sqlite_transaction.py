@@ -12,7 +12,7 @@ from typing import Any
 
 from rankloop.live.events import Event
 from rankloop.live.stores.contract import NEXT_OFFSET, OPEN, Transaction
-from rankloop.live.stores.rows import Open, Tally
+from rankloop.live.stores.rows import Open, Snapshot, Tally
 
 CHUNK = 500
 """Rows in one statement; nine values each stay far below what SQLite takes."""
@@ -31,7 +31,7 @@ class SQLiteTransaction(Transaction):
         super().__init__(connection)
         self._connection = connection
         self.written = 0
-        """Bytes of the events written, roughly."""
+        """Bytes of the events and states written, roughly."""
 
     def next_offset(self) -> int:
         return int(self._connection.execute(NEXT_OFFSET).fetchone()[0])
@@ -59,6 +59,10 @@ class SQLiteTransaction(Transaction):
         for where, values in _places(closed):
             self._connection.execute(f"DELETE FROM open_impressions {where}", values)
         self._insert("tallies", tallies, TALLY)
+
+    def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
+        self.written += len(snapshot.state)
+        return super().save_snapshot(snapshot, expects)
 
     def _insert(self, table: str, rows: Sequence[Sequence[Any]], otherwise: str = "") -> None:
         for first in range(0, len(rows), CHUNK):
