@@ -86,7 +86,7 @@ def test_a_plugin_takes_part_from_any_folder_and_an_edit_gives_new_numbers_under
     assert values(out, "Stepping") == values(out, "PDGD")
     before = keys(out, "Stepping"), keys(out, "PDGD")
     (place / "steps.py").write_text("STEP = 0.001  # much smaller\n")
-    done = preloaded.run("run", "../mine/own.toml", "--workers", 2, cwd=elsewhere)
+    done = preloaded.run("run", "../mine/own.toml", "--workers", 2, cwd=elsewhere, forks=True)
     assert "4 runs, 2 done, 2 to do" in done.stderr
     assert "2 runs of other sources (the code has changed since)" in done.stdout
     assert "--data" not in (out / "report.md").read_text().partition("## How to reproduce")[0]
@@ -111,7 +111,7 @@ def test_a_plain_person_takes_part_in_a_study_and_in_tuning(place):
     assert (row["user"], row["label"]) == ("reader", "PDGD")
     words = ("--set", "learning_rate=0.01", "--impressions", 50, "--repeats", 2, "--workers", 2, "--json")
     chosen = ("--plugin", "people", "--plugin", "methods", "--user", "reader", "--data", "tiny", "--out", "tuned.toml")
-    done = preloaded.run("tune", "PDGD", *words, *chosen, cwd=place)
+    done = preloaded.run("tune", "PDGD", *words, *chosen, cwd=place, forks=True)
     assert done.returncode == 0, done.stderr
     assert plugins_of(place / "tuned.toml") == [str(place / "people.py")]
 
@@ -131,7 +131,7 @@ def test_people_of_a_study_look_at_an_attribute_that_a_plugin_brings(place):
     text = STUDY.replace('["methods"]', '["tastes"]').replace('["noisy"]', people)
     (place / "own.toml").write_text(text.replace('{ learner = "Stepping" }, ', ""))
     words = ("run", "own.toml", "--workers", 2)
-    done = preloaded.run(*words, cwd=place)
+    done = preloaded.run(*words, cwd=place, forks=True)
     assert done.returncode == 0, done.stderr
     out = place / "results" / "own"
     before = {record.user: record.key for record in read_results(out).records if record.seed == 1}
@@ -141,7 +141,7 @@ def test_people_of_a_study_look_at_an_attribute_that_a_plugin_brings(place):
     after = {record.user: record.key for record in read_results(out).records if record.seed == 1}
     assert after["noisy"] == before["noisy"]
     assert after["taste"] != before["taste"]
-    checked = preloaded.run("results", "verify", out, "--sample", 4, cwd=place)
+    checked = preloaded.run("results", "verify", out, "--sample", 4, cwd=place, forks=True)
     assert checked.returncode == 0, checked.stdout
     chosen = ("--user", '{ attraction = { by = "attribute", attribute = "taste" } }', "--data", "tiny", "--workers", 1)
     few = ("--set", "learning_rate=0.01", "--impressions", 20, "--repeats", 1, "--out", "tuned.toml")
