@@ -13,10 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.divergence import is_broken, require_finite, scores_diverged
 from rankloop.errors import SettingsError
+from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.learners import Learner, require_compiled, require_learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
 from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
-from rankloop.settings import require_seed, require_whole_number
+from rankloop.settings import require_number, require_seed, require_whole_number
+
+WEIGHT_DRAW = 1 << 21
+"""The place in the impression's stream that decides whether a page counts that counts for less than one."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -138,16 +142,23 @@ class OnlineRanker:
         *,
         grades: ArrayLike | None = None,
         as_drawn: bool = False,
+        weight: float = 1.0,
     ) -> None:
         """Learn from what came back for a page: one value in [0, 1] per shown document.
 
         Late is fine: other pages may have been ranked, and learned from, in between. The update is computed against
         the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn
-        from the truth (MDPRank).
+        from the truth (MDPRank). With a `weight` below 1 the page counts for less: its gradient, and what information
+        it brings, are scaled by it.
         """
         self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
+        require_number("learn", "weight", weight, at_least=0, at_most=1)
         self._make_room(len(page.candidates))
+        if self.learner.weighing == "draw" and weight < 1.0 and self._is_left_out(page.impression, weight):
+            return
+        before = self.weights if self.learner.weighing == "step" and weight < 1.0 else None
+        self._work.base.weight[0] = weight
         # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
         by_rank = () if page.ranks is None else self.learner.by_rank
         tables = {name: table[page.ranks] for name in by_rank if (table := getattr(self.model, name)).size}
@@ -160,6 +171,18 @@ class OnlineRanker:
         for name, table in tables.items():
             getattr(self.model, name)[page.ranks] = table
         require_finite(self.learner, self.model, self.impressions)
+        if before is not None:
+            self.step_to(before + (self.weights - before) * weight)
+
+    def step_to(self, weights: NDArray[np.float64]) -> None:
+        """Rank with other weights from now on, and learn on from them."""
+        self.model.ranker.weights[:] = weights
+        self.model.ranker.rounded[:] = weights.astype(np.float32)
+
+    def _is_left_out(self, impression: int, weight: float) -> bool:
+        """Whether a page that counts for so much is not learned from, by a draw of its own."""
+        key = np.uint64(stream_key(self._key, INTERLEAVING, impression))
+        return bool(uniform(key, WEIGHT_DRAW) >= weight)
 
     def _candidates(self, X: ArrayLike) -> NDArray[np.float32]:
         try:

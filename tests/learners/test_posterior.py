@@ -376,3 +376,21 @@ def test_what_it_cannot_afford_is_refused():
         Posterior().belief(ranker_of().model)
     with pytest.raises(SettingsError, match="Posterior: exploration must be a number, at least 0; got -1"):
         Posterior(exploration=-1)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.04, 0.5])
+def test_a_page_that_counts_for_less_brings_so_much_of_its_gradient_and_of_its_information(weight):
+    pages = list(some_pages(5, seed=3))
+
+    def after(weight):
+        ranker = learned(Posterior(), pages[:4])
+        X, documents, clicks = pages[4]
+        ranker.learn(page_of(ranker, X, documents), clicks, weight=weight)
+        root = ranker.model.root[:, : len(ranker.model.root)]
+        mean = np.r_[ranker.model.level, ranker.model.log_examination[1:], ranker.weights * ranker.model.spread]
+        return root.T @ root, mean
+
+    (nothing, begun), (some, reached), (whole, end) = after(0.0), after(weight), after(1.0)
+    np.testing.assert_allclose(some - nothing, weight * (whole - nothing), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(some @ (reached - begun), weight * whole @ (end - begun), rtol=1e-9, atol=1e-9)
+    assert np.abs(end - begun).max() > 0

@@ -44,13 +44,13 @@ def candidates(number: int) -> np.ndarray:
 
 def lively(learner, pages=30, **more) -> Diary:
     """A diary with everything in it: late closings, pins, groups, pauses, a roll back, a void page, caps."""
-    guards = Guards(control=0.4, update_cap=0.02, client_share=0.3, influence_window=10)
+    guards = Guards(control=0.4, update_cap=0.02, client_pages=1, client_share=0.0, anonymous_share=0.0)
     diary = Diary(model(**({"learner": learner, "scaling": "running", "guards": guards} | more)))
     rng = np.random.default_rng(1)
     waiting, states = [], []
     for number in range(pages):
         pinned = {1: 0} if number % 7 == 3 else {}
-        client = [b"", b"anna....", b"bert....", b"carla..."][number % 4]
+        client = [b"anna....", b"", b"bert....", b"anna...."][number % 4]
         waiting.append(diary.show(candidates(number), client=client, pinned=pinned))
         if number % 3 == 2:
             due = set(rng.permutation(len(waiting))[:2].tolist())
@@ -397,7 +397,7 @@ def spoiled(state, **other):
     lambda state: spoiled(state, arrays={"ranker.weights": b"123"}),
     lambda state: spoiled(state, scaling={"count": 1.0, "mean": b"", "m2": b"", "frozen": False}),
     lambda state: spoiled(state, scaling={"count": None}),
-    lambda state: spoiled(state, recent=b"\0" * 8),
+    lambda state: spoiled(state, influence={"counts": b"\0" * 8, "named": 0, "unnamed": 0}),
     lambda state: spoiled(state, mode="asleep"),
     lambda state: spoiled(state, version=None),
 ])  # fmt: skip

@@ -12,7 +12,7 @@ from rankloop.live import models
 from rankloop.live.errors import StateError
 from rankloop.live.events import Group, Kind, Restored, encode
 from rankloop.live.fold import Fold
-from rankloop.live.guard import FEWEST, LEAST, PARTS, TRIAL, Guard, KeptGuard, People, Sums, is_worse
+from rankloop.live.guard import FEWEST, LEAST, PARTS, TRIAL, Guard, KeptGuard, People, Sums, compared, is_worse
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.ranking import Ranking
 from rankloop.live.settings import MOST_FALL_BACK, Guards, ModelSettings, stored_settings
@@ -22,7 +22,7 @@ from .diary import Diary, page_of, request
 from .in_process import click, rank, running, told
 
 X = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
-HALF = Guards(control=0.5, influence_window=0)
+HALF = Guards(control=0.5, client_pages=0)
 MANY = 2_000
 
 
@@ -89,9 +89,9 @@ def test_the_variance_between_people_is_that_of_a_ratio_of_sums():
         ] if not means else None  # fmt: skip
         if residuals is not None:
             literal = PARTS / (PARTS - 1) * sum(r * r for r in residuals) / pages**2
-            assert known.variance() == pytest.approx(literal)
+            assert known.totals()[1] == pytest.approx(literal)
         means.append(clicks / pages)
-        variances.append(known.variance())
+        variances.append(known.totals()[1])
     # A variance of 400 samples has a relative error of 7 %.
     assert np.mean(variances) == pytest.approx(np.var(means, ddof=1), rel=0.25)
 
@@ -104,6 +104,48 @@ def test_nothing_is_said_about_a_handful_of_people():
     assert not guard.is_on
     assert not is_worse(guard.learned, guard.incoming, guard.learned_people, guard.incoming_people)
     assert is_worse(guard.learned, guard.incoming)
+
+
+def among_people(pages: int, learned: float, control: float, stranger: Group | None = None) -> Guard:
+    """400 people, a fifth of them in control; and 600 pages of a stranger who clicks on everything."""
+    random, guard, offset = np.random.default_rng(1), Guard(), 1
+    names = random.integers(1 << 60, size=400).tolist()
+    for page in range(pages):
+        who = int(random.integers(400))
+        group, share = (Group.CONTROL, control) if who < 80 else (Group.LEARNED, learned)
+        guard.note(group, float(random.random() < share), offset, offset + 1, names[who])
+        offset += 2
+        if stranger is not None and page < 600:
+            guard.note(stranger, 10.0, offset, offset + 1, 12345)
+            offset += 2
+    return guard
+
+
+def difference(guard: Guard) -> float:
+    found = compared(guard.learned, guard.incoming, guard.learned_people, guard.incoming_people)
+    return found.learned / found.incoming - 1
+
+
+@pytest.mark.parametrize("group", [Group.LEARNED, Group.CONTROL])
+def test_one_client_who_comes_often_and_clicks_on_everything_hardly_moves_the_comparison(group):
+    quiet = among_people(3_000, 0.3, 0.3)
+    attacked = among_people(3_000, 0.3, 0.3, stranger=group)
+    assert abs(difference(attacked) - difference(quiet)) < 0.12
+    raw = attacked.learned.mean / attacked.incoming.mean - 1
+    assert abs(raw - difference(quiet)) > 0.9  # as every page counted once
+
+
+def test_nobody_hides_that_an_order_is_worse():
+    """The guard comes on as it would without them; a trial begins, of which one client's clicks decide nothing."""
+    quiet, attacked = among_people(4_000, 0.2, 0.6), among_people(4_000, 0.2, 0.6, stranger=Group.LEARNED)
+    assert quiet.is_on
+    assert attacked.is_on
+
+
+def test_of_people_who_come_alike_every_page_counts():
+    guard = among_people(3_000, 0.3, 0.3)
+    assert guard.learned_people.counted().tolist() == guard.learned_people.sums.tolist()
+    assert guard.learned_people.totals()[0].mean == pytest.approx(guard.learned.mean)
 
 
 def ever_worse(clicks, is_control) -> bool:
@@ -195,7 +237,7 @@ def test_guarded_people_see_the_incoming_order():
 
 
 def test_it_goes_off_after_a_trial_with_as_many_clicks_and_stays_on_after_one_with_fewer():
-    settings = model(Guards(control=0.2, falls_back=0.5, influence_window=0))
+    settings = model(Guards(control=0.2, falls_back=0.5, client_pages=0))
     diary = worse(settings)
     assert trial(diary, learned=0.0)
     assert trial(diary, learned=0.0)
@@ -246,7 +288,7 @@ def test_without_control_or_with_nothing_to_fall_back_to_there_is_no_guard():
 
 def test_the_guard_changes_no_weights():
     """Pages that it has not touched teach what they always taught."""
-    with_guard, without = Diary(model()), Diary(model(Guards(control=0.5, falls_back=0.0, influence_window=0)))
+    with_guard, without = Diary(model()), Diary(model(Guards(control=0.5, falls_back=0.0, client_pages=0)))
     for _ in range(80):
         for diary in (with_guard, without):
             visit(diary, learned=1.0, incoming=0.0)
@@ -290,7 +332,7 @@ def test_a_model_from_before_there_were_guards_has_none_and_its_states_are_as_th
     kept = json.loads(msgspec.json.encode(model()))
     del kept["guards"]["falls_back"]
     settings = stored_settings(json.dumps(kept).encode())
-    assert settings.guards == Guards(control=0.5, falls_back=0.0, influence_window=0)
+    assert settings.guards == Guards(control=0.5, falls_back=0.0, client_pages=0)
     state = Fold(settings).state()
     assert "guard" not in msgspec.msgpack.decode(state)
     assert not Fold.restored(settings, state, 3).guarded

@@ -1,38 +1,208 @@
-"""One client makes up at most a share of what a model looks back on, and a share of 1 is no limit at all."""
+"""One client never counts for much more than a share of what everybody else taught."""
 
+import json
+
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rankloop.live.events import Closing, Event, Kind, encode
+from rankloop.learners import PDGD, ROLTR, PairRank, Posterior
+from rankloop.live.errors import StateError
 from rankloop.live.fold import Fold
-from rankloop.live.ranking import Ranking, Request
-from rankloop.live.settings import Guards, ModelSettings
+from rankloop.live.influence import LEAST, PARTS, Influence, KeptInfluence
+from rankloop.live.settings import Guards, ModelSettings, stored_settings
+
+from .diary import FOR_ALL, Diary, page_of
+
+X = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
+DEFAULT = Guards()
 
 
-def fates(clients, **guards):
-    """What becomes of one impression after the other, shown to these clients."""
-    settings = ModelSettings(name="m", features=1, seed=1, guards=Guards(control=0.0, **guards))
-    fold, ranking = Fold(settings), Ranking(settings)
-    found = []
-    for number, client in enumerate(clients):
-        request = Request("", client, ["a", "b"], np.array([[0.0], [1.0]], np.float32), 2, {})
-        impression = ranking.rank(fold.view(), request, number).impression
-        shown = Event(2 * number + 1, 1, Kind.SHOWN, number, 0, client, encode(impression))
-        closing = encode(Closing(shown.offset, [1.0, 0.0], "asked"))
-        found.append(fold.apply(Event(2 * number + 2, 1, Kind.CLOSED, number, 0, b"", closing), shown))
-    return found
+def model(**more) -> ModelSettings:
+    return ModelSettings(
+        name="m", **({"features": 3, "page_size": 4, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
+    )
 
 
-@pytest.mark.parametrize("client", [b"", b"somebody"])
-def test_with_a_share_of_1_everything_is_learned_however_long_it_goes_on(client):
-    assert fates([client] * 30, influence_window=5, client_share=1.0) == ["learned"] * 30
+def name(client: int) -> bytes:
+    """As the service hashes one."""
+    return np.random.default_rng(client).bytes(16)
 
 
-def test_somebody_alone_is_held_at_their_share():
-    assert fates([b"x"] * 10, influence_window=4, client_share=0.5) == ["learned"] * 2 + ["capped"] * 8
+def taught(influence: Influence, client: bytes, pages: int, guards: Guards = DEFAULT) -> float:
+    """What so many pages of somebody's count for in all."""
+    total = 0.0
+    for _ in range(pages):
+        weight = influence.weight(client, guards)
+        total += weight
+        if weight:
+            influence.note(client, guards)
+    return total
 
 
-def test_a_client_may_come_back_when_the_window_has_moved_on():
-    others = [bytes([1]) * 8, bytes([2]) * 8, bytes([3]) * 8, bytes([4]) * 8]
-    told = fates([b"x", b"x", b"x", *others[:3], b"x"], influence_window=4, client_share=0.5)
-    assert told == ["learned", "learned", "capped", "learned", "learned", "learned", "learned"]
+# The rule
+
+
+def test_the_first_pages_count_in_full_and_later_ones_less_and_less():
+    influence = Influence()
+    weights = []
+    for _ in range(60):
+        weights.append(influence.weight(name(1), DEFAULT))
+        influence.note(name(1), DEFAULT)
+    assert weights[:10] == [1.0] * 10
+    assert weights[10:] == [min(1.0, 20 / (2 * n)) ** 2 for n in range(11, 61)]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 3_000), st.integers(1, 2_000), st.sampled_from([1, 5, 20]), st.sampled_from([0.0, 0.01, 0.1]))
+def test_a_client_never_counts_for_more_than_their_pages_and_a_share_of_the_others(others, pages, free, share):
+    guards, influence = Guards(client_pages=free, client_share=share), Influence()
+    influence.named = others
+    assert taught(influence, name(1), pages, guards) <= free + share * others + 1e-9
+
+
+def test_what_counts_for_less_than_a_hundredth_is_capped():
+    diary = Diary(model(guards=Guards(control=0.0, client_pages=1, client_share=0.0)))
+    fates = [diary.close(diary.show(X, client=name(1)), [1.0, 0.0, 0.0, 0.0]) for _ in range(8)]
+    assert fates == ["learned"] * 5 + ["capped"] * 3
+    assert diary.close(diary.show(X, client=name(2)), [1.0, 0.0, 0.0, 0.0]) == "learned"
+    assert (1 / (2 * 5)) ** 2 >= LEAST > (1 / (2 * 6)) ** 2
+
+
+def test_pages_that_are_not_learned_from_cost_nobody_their_budget():
+    diary = Diary(model())
+    for _ in range(50):
+        diary.close(diary.show(X, client=name(1)), [0.0] * 4, why="void")
+    assert diary.fold.influence.weight(name(1), DEFAULT) == 1.0
+
+
+def test_without_a_bound_every_page_counts():
+    influence, guards = Influence(), Guards(client_pages=0)
+    assert taught(influence, name(1), 500, guards) == 500
+    assert taught(influence, b"", 500, guards) == 500
+
+
+def test_hardly_anybody_is_taken_for_somebody_else():
+    """A hundred thousand clients share the parts, and one of them came ten thousand times: the others count in full."""
+    influence, random = Influence(), np.random.default_rng(3)
+    for row in range(2):
+        np.add.at(influence.counts[row], random.integers(PARTS, size=300_000), 1)
+    influence.named = 310_000
+    taught(influence, name(1), 10_000)
+    assert influence.weight(name(1), DEFAULT) < 0.1
+    weights = [influence.weight(name(client), DEFAULT) for client in range(2, 302)]
+    assert weights == [1.0] * 300
+
+
+# People without a name
+
+
+def test_where_names_are_never_given_every_page_counts():
+    assert taught(Influence(), b"", 5_000) == 5_000
+
+
+def test_a_few_names_that_somebody_tried_change_nothing():
+    influence = Influence()
+    taught(influence, name(1), 19)
+    assert taught(influence, b"", 5_000) == 5_000
+
+
+def test_all_without_a_name_have_one_budget_beside_what_the_named_ones_taught():
+    influence = Influence()
+    for client in range(300):
+        influence.note(name(client), DEFAULT)
+    assert taught(influence, b"", 10_000) <= 20 + 300
+    few = Guards(anonymous_share=0.1)
+    influence = Influence()
+    for client in range(300):
+        influence.note(name(client), few)
+    assert 40 < taught(influence, b"", 10_000, few) <= 20 + 30
+
+
+def test_what_came_before_anybody_had_a_name_is_not_held_against_the_unnamed():
+    influence = Influence()
+    taught(influence, b"", 100_000)
+    for client in range(30):
+        influence.note(name(client), DEFAULT)
+    assert influence.weight(b"", DEFAULT) == 1.0
+
+
+# What it does to a model
+
+
+def steered(learner, guards: Guards, client, pages: int = 300) -> float:
+    """How far somebody, or everybody, who always clicks on what they want to promote moves the weights."""
+    diary = Diary(model(guards=guards, learner=learner))
+    for visit in range(pages):
+        shown = diary.show(X, client=client(visit))
+        diary.close(shown, [float(document in (3, 4)) for document in page_of(shown).page])
+    return float(np.linalg.norm(diary.fold.ranker.weights))
+
+
+@pytest.mark.parametrize("learner", [Posterior(), ROLTR(learning_rate=0.05), PDGD()], ids=lambda one: one.name)
+def test_one_client_moves_the_weights_far_less_than_as_many_pages_of_many(learner):
+    one = steered(learner, FOR_ALL, lambda visit: name(1))
+    many = steered(learner, FOR_ALL, name)
+    assert one < 0.6 * many
+
+
+def test_a_method_that_pools_pages_leaves_out_what_does_not_count():
+    diary = Diary(model(learner=PairRank()))
+    for _ in range(100):
+        shown = diary.show(X, client=name(1))
+        diary.close(shown, [1.0, 0.0, 0.0, 0.0])
+    # One pair a page.
+    assert 10 <= diary.fold.ranker.model.pairs[0] <= 25
+
+
+def test_the_first_hundred_pages_may_be_one_clients_and_still_the_next_people_decide():
+    diary = Diary(model())
+    for _ in range(100):
+        shown = diary.show(X, client=name(1))
+        diary.close(shown, [float(document == 3) for document in page_of(shown).page])
+    for visit in range(100):
+        shown = diary.show(X, client=name(2 + visit))
+        diary.close(shown, [float(document == 0) for document in page_of(shown).page])
+    scores = X @ diary.fold.ranker.weights
+    assert scores[0] > scores[3]
+
+
+# States
+
+
+def test_counts_are_part_of_the_state_and_go_on_with_the_same_bits():
+    diary = Diary(model())
+    for visit in range(60):
+        diary.close(diary.show(X, client=name(visit % 2) if visit % 3 else b""), [1.0, 0.0, 0.0, 0.0])
+    again = Fold(diary.settings)
+    for event in diary.events:
+        diary.apply_to(again, event)
+        again = Fold.restored(diary.settings, again.state(), again.offset)
+    assert again.state() == diary.fold.state()
+
+
+def test_counts_that_cannot_be_read_are_damage():
+    kept = msgspec.msgpack.decode(Fold(model()).state())
+    kept["influence"]["counts"] = b"123"
+    with pytest.raises(StateError, match="its kept state is damaged"):
+        Fold.restored(model(), msgspec.msgpack.encode(kept), 3)
+    assert KeptInfluence(b"", 0, 0).named == 0
+
+
+def test_a_state_without_counts_was_written_by_an_earlier_version_and_a_refold_helps():
+    kept = msgspec.msgpack.decode(Fold(model()).state())
+    del kept["influence"]
+    with pytest.raises(StateError, match=r"influence.*rankloop log refold"):
+        Fold.restored(model(), msgspec.msgpack.encode(kept), 3)
+
+
+@pytest.mark.parametrize(("window", "pages"), [(0, 0), (1000, 20)])
+def test_a_model_that_had_a_window_of_influence_has_a_budget_now(window, pages):
+    kept = json.loads(msgspec.json.encode(model()))
+    del kept["guards"]["client_pages"]
+    kept["guards"] |= {"influence_window": window, "client_share": 0.1}
+    assert stored_settings(json.dumps(kept).encode()).guards == Guards(
+        control=0.0, client_pages=pages, client_share=0.1
+    )

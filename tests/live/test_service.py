@@ -57,7 +57,7 @@ SIMULATED = [
 async def serve_the_simulations_visitors(path, learner, impressions: int) -> bytes:
     """One client, zero start, no guards, closing with wait: what `simulate` does, through the service."""
     settings = ModelSettings(
-        name="m", features=5, learner=learner, seed=SEED, scaling="none", guards=Guards(control=0.0, influence_window=0)
+        name="m", features=5, learner=learner, seed=SEED, scaling="none", guards=Guards(control=0.0, client_pages=0)
     )
     user, train = noisy().compiled(10), DATA.train
     async with running(path, settings) as service:

@@ -34,7 +34,7 @@ LEARNERS = [
     st.sampled_from([Zeros(), Weights((0.5, -1e-3)), IncomingOrder("b", 0.8, ((3.0, 1.0), (2.0,))), IncomingOrder(0)]),
     st.sampled_from(["none", "query", "running", Fixed((0.0, 1.0), (1.0, 2.0))]),
     st.sampled_from(["float32", "float16"]),
-    st.sampled_from([Guards(), Guards(control=0.1, update_cap=0.5, client_share=0.3, influence_window=7)]),
+    st.sampled_from([Guards(), Guards(control=0.1, update_cap=0.5, client_share=0.3, client_pages=7)]),
 )
 def test_settings_come_back_from_the_log_as_they_were(learner, seed, start, scaling, precision, guards):
     given = model(learner=learner, seed=seed, start=start, scaling=scaling, precision=precision, guards=guards)

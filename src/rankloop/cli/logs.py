@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 10
 LEFT = """
 - sums behind the dashboard, in which nobody can be identified
-- eight bytes of the client's hash in influence windows, until enough other impressions have been learned from
 - states that somebody rolled back or refolded to, in the log's events of that, until compact deletes those
 - backups and exports made before"""
 

@@ -27,6 +27,7 @@ from rankloop.rankers import LINEAR
 from rankloop.settings import check_settings, require_usable
 
 Feedback = Literal["clicks", "grades", "nothing"]
+Weighing = Literal["step", "page", "draw"]
 
 MAX_WEIGHT = 1e30
 """Far below what overflows in the single precision that scores are computed in."""
@@ -78,6 +79,9 @@ class Learner(
     """Whether its update is as right for a page that another policy drew, or an older state of its own."""
     draws_weights: ClassVar[bool] = False
     """Whether the scores that a page is drawn with are those of weights drawn for it, and not the ranker's own."""
+    weighing: ClassVar[Weighing] = "step"
+    """What becomes of a page that counts for less than one. `step`: so much of its step is taken, which is all there is
+    to a gradient. `page`: `learn` weighs it by `work.base.weight`. `draw`: it is learned from with that probability."""
     by_rank: ClassVar[tuple[str, ...]] = ()
     """The model's arrays that hold one value per rank of the page."""
     cost: ClassVar[Cost] = Cost()
@@ -170,7 +174,8 @@ def compiled_settings(learner: type[Learner]) -> Any:
 
 
 class Work(NamedTuple):
-    """Scratch that every learner needs, as `work.base`; `scores` is filled before `show` and `learn` are called."""
+    """Scratch that every learner needs, as `work.base`; `scores` is filled before `show` and `learn` are called, and
+    `weight` holds how much the page counts, from 0 to 1."""
 
     scores: NDArray[np.float32]
     z: NDArray[np.float64]
@@ -180,6 +185,7 @@ class Work(NamedTuple):
     returns: NDArray[np.float64]
     direction: NDArray[np.float32]
     slope: NDArray[np.float32]
+    weight: NDArray[np.float64]
 
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int) -> "Work":
@@ -194,6 +200,7 @@ class Work(NamedTuple):
             returns=np.zeros(page_size),
             direction=np.zeros(features, np.float32),
             slope=np.zeros(padded(features), np.float32),
+            weight=np.ones(1),
         )
 
 

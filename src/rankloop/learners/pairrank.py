@@ -30,7 +30,7 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import exp
 from rankloop.kernels.matrix import padded
 from rankloop.learners.block_order import show_in_blocks
-from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.contract import Cost, Learner, Weighing, Work, compiled_settings, learn, show
 from rankloop.learners.pdgd import has_preference, last_click
 from rankloop.rankers.linear import LINEAR, LinearWeights
 from rankloop.settings import number
@@ -55,6 +55,7 @@ class PairRank(Learner, frozen=True):
 
     off_policy: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
+    weighing: ClassVar[Weighing] = "draw"
     cost: ClassVar[Cost] = Cost(60, 150)
 
     regularisation: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.1

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot, whole_blocks
-from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.contract import Cost, Learner, Weighing, Work, compiled_settings, learn, show
 from rankloop.learners.rank_gradient import (
     add_exposure,
     add_rank_gradient,
@@ -59,6 +59,7 @@ class PLRank(Learner, frozen=True):
     """
 
     by_rank: ClassVar[tuple[str, ...]] = ("examination", "discount")
+    weighing: ClassVar[Weighing] = "draw"
     cost: ClassVar[Cost] = Cost(15, 30)
 
     learning_rate: LearningRate = 0.1

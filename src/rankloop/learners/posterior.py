@@ -22,7 +22,7 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 from rankloop.kernels.triangular import MANY, add_rows, covariance, rows_for, solve_lower, solve_upper, whole_lanes
-from rankloop.learners.contract import Cost, Learner, Work, compiled_settings, learn, show
+from rankloop.learners.contract import Cost, Learner, Weighing, Work, compiled_settings, learn, show
 from rankloop.learners.page_likelihood import (
     add_gradient,
     contrasts,
@@ -78,6 +78,7 @@ class Posterior(Learner, frozen=True):
 
     off_policy: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
+    weighing: ClassVar[Weighing] = "page"
     by_rank: ClassVar[tuple[str, ...]] = ("rank",)
     cost: ClassVar[Cost] = Cost(4, 26)
 
@@ -322,7 +323,7 @@ def remembered(half_life, pages):
 
 @kernel
 def take_evidence(model, work, X, page, clicks, clicked):
-    """One Newton step: the page's gradient and information at the present mean."""
+    """One Newton step: the page's gradient and information at the present mean, times how much the page counts."""
     rows, shares, gradient, mean = work.rows, work.shares[: page.size], work.gradient, work.mean
     for j in range(model.spread.size):
         work.per_unit[j] = 1.0 / model.spread[j] if model.spread[j] > 0.0 else 0.0
@@ -334,6 +335,9 @@ def take_evidence(model, work, X, page, clicks, clicked):
     work.level[:] = 0.0
     if model.settings.level_shape > 0.0:
         take_level(model, work, X[page[0]], shares, clicked, log_expected)
+    weight = work.base.weight[0]
+    if weight < 1.0:
+        gradient *= weight
     for i in range(model.squares.shape[0]):
         for m in range(i, model.squares.shape[1]):
             model.squares[i, m] += gradient[i] * gradient[m]
@@ -342,6 +346,8 @@ def take_evidence(model, work, X, page, clicks, clicked):
         contrasts(rows, page.size, clicked, shares, mean)
     rows[count - 1, :] = work.level
     rows[count:, :] = 0.0
+    if weight < 1.0:
+        rows[:count] *= math.sqrt(weight)
     add_rows(model.root, rows, count, work.reflection)
     solve_lower(model.root, gradient)
     solve_upper(model.root, gradient, 0)

@@ -17,7 +17,8 @@ from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.guard import Guard
-from rankloop.live.kept import FORMAT, Kept, damaged, decoded, guard_in, looks_in, restored_by
+from rankloop.live.influence import Influence
+from rankloop.live.kept import FORMAT, Kept, damaged, decoded, guard_in, influence_in, looks_in, restored_by
 from rankloop.live.looks import Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
@@ -88,8 +89,7 @@ class Fold:
         """Whether the pages were drawn by another method's policy, and this one cares: then it is a replay."""
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
-        self._recent = np.zeros(settings.guards.influence_window, np.uint64)
-        """Whose the last so many learned impressions were: a ring, in which the next takes the place of the oldest."""
+        self.influence = Influence()
 
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
@@ -131,7 +131,7 @@ class Fold:
         if shown is None or shown.kind != Kind.SHOWN:
             return "missing"
         impression: Impression = decode(shown.kind, shown.body)
-        fate = self._fate(closing, impression, shown.client)
+        fate = self._fate(closing, impression)
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
             if self.settings.guards.compares:
@@ -139,14 +139,14 @@ class Fold:
                 who = int(_key(shown.client)) if shown.client else shown.number
                 self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
         if fate == "learned":
-            fate = self._learn(impression, shown.number, closing.clicks)
+            fate = self._learn(impression, shown, closing.clicks)
         if fate == "learned":
             self.version += 1
             self.explored += impression.displacement
-            self._remember(shown.client)
+            self.influence.note(shown.client, self.settings.guards)
         return fate
 
-    def _fate(self, closing: Closing, impression: Impression, client: bytes) -> str:
+    def _fate(self, closing: Closing, impression: Impression) -> str:
         if closing.why == "void":
             return "void"
         if impression.group != Group.LEARNED:
@@ -155,31 +155,35 @@ class Fold:
             return "paused"
         if len(impression.pinned) == len(impression.page):
             return "pinned"
-        return "capped" if self._over_budget(client) else "learned"
+        return "learned"
 
-    def _learn(self, impression: Impression, number: int, clicks: list[float]) -> str:
+    def _learn(self, impression: Impression, shown: Event, clicks: list[float]) -> str:
+        counts = self.influence.weight(shown.client, self.settings.guards)
+        if counts == 0.0:
+            return "capped"
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
-        page, feedback = self._page(impression, number, self.scaler.apply(raw), clicks)
+        page, feedback = self._page(impression, shown.number, self.scaler.apply(raw), clicks)
         weight = self._weight(impression, page)
         if weight == 0.0:
             return "stale"
         try:
-            self.ranker.learn(page, feedback, as_drawn=self.settings.late_updates == "drawn" and not self.foreign)
+            as_drawn = self.settings.late_updates == "drawn" and not self.foreign
+            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model).items():
                 array[...] = before[name]
             self.mode = "paused"
             return "diverged"
-        self._shorten_update(before["ranker.weights"], weight)
+        self._shorten_update(before["ranker.weights"])
         self.scaler.learn(raw)
         if self.looks is not None:
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
         return "learned"
 
     def _weight(self, impression: Impression, page: Page) -> float:
-        """How much of the page's update to take."""
+        """How much of the page's update to take, whoever it came from."""
         settings = self.settings
         if self.worth is None and not self.foreign and settings.guards.stale_below == 0.0:
             return 1.0
@@ -203,37 +207,15 @@ class Fold:
         # A copy: compiled code takes writable arrays only, and bytes from the log are not.
         return Page(documents, number, X, scores.copy(), notes.copy(), ranks), clicks
 
-    def _shorten_update(self, before: NDArray[np.float64], weight: float) -> None:
-        """Take so much of the step, and no more of it than the cap allows."""
+    def _shorten_update(self, before: NDArray[np.float64]) -> None:
+        """Take no more of the step than the cap allows."""
         step = self.ranker.weights - before
         length = float(np.sqrt((step * step).sum()))
         cap = self.settings.guards.update_cap
-        if cap is not None and length * weight > cap:
-            weight = cap / length
-        if weight < 1.0:
-            ranker = self.ranker.model.ranker
-            ranker.weights[:] = before + step * weight
-            ranker.rounded[:] = ranker.weights.astype(np.float32)
-        self.moved += length * weight
-
-    # Influence: one client makes up at most a share of the last so many learned impressions.
-
-    def _over_budget(self, client: bytes) -> bool:
-        guards = self.settings.guards
-        if guards.influence_window == 0:
-            return False
-        share = guards.client_share if client else guards.anonymous_share
-        # Rounded: 0.29 of 100 are 29, though the product of the floats is a little less.
-        allowed = max(1.0, round(share * guards.influence_window, 6)) if share > 0 else 0.0
-        learned = self.fates["learned"]
-        theirs = self._recent[:learned] == _key(client)
-        # The window that ends with this impression no longer holds the oldest of the last one.
-        leaves = learned >= len(self._recent) and theirs[learned % len(self._recent)]
-        return bool(theirs.sum() - leaves + 1 > allowed)
-
-    def _remember(self, client: bytes) -> None:
-        if len(self._recent):
-            self._recent[self.fates["learned"] % len(self._recent)] = _key(client)
+        if cap is not None and length > cap:
+            self.ranker.step_to(before + step * (cap / length))
+            length = cap
+        self.moved += length
 
     # States
 
@@ -271,7 +253,7 @@ class Fold:
             "clicks": self.clicks,
             "moved": self.moved,
             "explored": self.explored,
-            "recent": self._recent.tobytes(),
+            "influence": self.influence.kept(),
         }
         if self.settings.guards.compares:
             content["guard"] = self.guard.kept()
@@ -283,9 +265,7 @@ class Fold:
         """Go on from a snapshot."""
         then = decoded(state)
         self._restore_learned(then)
-        if len(then.recent) != self._recent.nbytes:
-            raise damaged(ValueError(f"{len(then.recent)} bytes instead of {self._recent.nbytes}"))
-        self._recent = np.frombuffer(then.recent, np.uint64).copy()
+        self.influence = influence_in(then)
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates = Counter(then.fates)

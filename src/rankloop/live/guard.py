@@ -10,6 +10,9 @@ Pages of one person are no independent observations: somebody who clicks a lot, 
 all of it. So variances are those between people. There may be millions of them; they are kept in 128 parts, each
 person in one, which are as independent of each other as people are.
 
+Nor may one person decide. Of a part's pages, and of its clicks, no more count than ten and three times what the others
+have on average: somebody who comes a thousand times, or clicks on everything, counts as a few people do.
+
 While the guard is on, a few people still see the learned order and the model learns from them, in trials of 200 pages.
 After the first trial with at least as many clicks per page as the incoming order got meanwhile, the guard is off, and
 the comparison begins anew.
@@ -35,12 +38,14 @@ LEAST_EMPTY = 0.1
 """Share of the parts that must be empty for their people to be counted by it."""
 FEWEST = 20
 """Parts in which each order must have been seen: the variance of fewer is anybody's guess."""
+FREE, TIMES = 10.0, 3.0
+"""A part counts for no more pages than so many, and so many times the others' average; nor for more clicks."""
 
 
 class Sums(NamedTuple):
     """Pages of one order, their clicks, and the squares of these."""
 
-    pages: int = 0
+    pages: int | float = 0
     clicks: float = 0.0
     squares: float = 0.0
 
@@ -60,17 +65,18 @@ class Sums(NamedTuple):
 
 
 class People:
-    """Pages of one order, and clicks on them, by part of the people: (2, parts)."""
+    """Pages of one order, clicks on them and the squares of these, by part of the people: (3, parts)."""
 
     def __init__(self, kept: bytes = b"") -> None:
-        self.sums: NDArray[np.float64] = np.zeros((2, PARTS))
+        self.sums: NDArray[np.float64] = np.zeros((3, PARTS))
         if kept:
-            self.sums[:] = np.frombuffer(kept, np.float64).reshape(2, PARTS)
+            self.sums[:] = np.frombuffer(kept, np.float64).reshape(3, PARTS)
 
     def note(self, part: int, clicks: float) -> None:
         """One more page."""
         self.sums[0, part] += 1.0
         self.sums[1, part] += clicks
+        self.sums[2, part] += clicks * clicks
 
     @property
     def parts(self) -> int:
@@ -83,11 +89,29 @@ class People:
         empty = 1 - self.parts / PARTS
         return round(-PARTS * math.log(empty)) if empty >= LEAST_EMPTY else None
 
-    def variance(self) -> float:
-        """Of the clicks per page, a ratio of sums, if parts are independent of each other and pages in them are not."""
-        pages, clicks = self.sums
-        residuals = clicks - clicks.sum() / pages.sum() * pages
-        return float(self.parts / (self.parts - 1) * (residuals @ residuals) / pages.sum() ** 2)
+    def counted(self) -> NDArray[np.float64]:
+        """What counts of each part's pages, clicks and squares."""
+        pages, clicks, squares = self.sums
+        counted = self._limited(pages)
+        share = counted / np.maximum(pages, 1.0)
+        clicks = clicks * share
+        limited = self._limited(clicks)
+        less = np.divide(limited, clicks, out=np.ones(PARTS), where=clicks > 0)
+        return np.array([counted, limited, squares * share * less * less])
+
+    def _limited(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Held against the others: what a part has itself does not raise its own limit."""
+        limited: NDArray[np.float64] = np.minimum(sums, FREE + TIMES * (sums.sum() - sums) / max(self.parts - 1, 1))
+        return limited
+
+    def totals(self) -> tuple[Sums, float]:
+        """What counts, of all parts together, and the variance of its clicks per page: of a ratio of sums, if parts are
+        independent of each other and pages in them are not."""
+        counted, parts = self.counted(), self.parts
+        totals = Sums(*counted.sum(axis=1).tolist())
+        residuals = counted[1] - totals.mean * counted[0]
+        between = parts / (parts - 1) * float(residuals @ residuals) / totals.pages**2 if parts > 1 else 0.0
+        return totals, between
 
 
 class KeptGuard(msgspec.Struct):
@@ -139,7 +163,8 @@ class Guard:
         if not self.is_on and is_worse(self.learned, self.incoming, self.learned_people, self.incoming_people):
             self._turn(True, offset)
         elif self.is_on and self.learned.pages >= TRIAL:
-            self._turn(self.learned.mean < self.incoming.mean, offset)
+            learned, incoming = (people.totals()[0] for people in (self.learned_people, self.incoming_people))
+            self._turn(learned.mean < incoming.mean, offset)
 
     def begin_anew(self, offset: int) -> None:
         """The model is another one from here on: nothing is known about its order."""
@@ -185,17 +210,22 @@ class Comparison(NamedTuple):
 
 
 def compared(learned: Sums, incoming: Sums, *people: People) -> Comparison:
-    """The two orders; pages are of so many people, or each of another's.
+    """The two orders; pages are of so many people, of whom none counts for much more than others do, or each of
+    another's.
 
     Few control pages may all have the same clicks by chance: their variance is taken as no smaller than the others'.
     For the same reason that between people is taken as no smaller than that of pages which are each of another's; and,
     as a hash decides who is in control, people make it larger there by no smaller a factor than elsewhere. Otherwise
     a control group without eager people would have few clicks and look sure of it.
     """
+    between: list[float] = []
+    if people:
+        (learned, one), (incoming, other) = (known.totals() for known in people)
+        between = [one, other]
     single = learned.variance / learned.pages, max(learned.variance, incoming.variance) / incoming.pages
     variances = list(single)
-    if people:
-        variances = [max(one, known.variance()) for one, known in zip(single, people, strict=True)]
+    if between:
+        variances = [max(pair) for pair in zip(single, between, strict=True)]
         if single[0] > 0:
             variances[1] = max(variances[1], variances[0] / single[0] * single[1])
     pages = learned.pages * incoming.pages / (learned.pages + incoming.pages)
@@ -212,6 +242,7 @@ def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:
     >>> is_worse(Sums(500, 200.0, 200.0), Sums(25, 15.0, 15.0))
     False
     """
-    if learned.mean >= incoming.mean or any(known.parts < FEWEST for known in people):
+    if any(known.parts < FEWEST for known in people):
         return False
-    return compared(learned, incoming, *people).is_worse
+    found = compared(learned, incoming, *people)
+    return found.learned < found.incoming and found.is_worse

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Restored, decode
 from rankloop.live.guard import Guard, KeptGuard
+from rankloop.live.influence import Influence, KeptInfluence
 from rankloop.live.looks import KeptLooks, Looks
 from rankloop.live.settings import ModelSettings
 
@@ -28,7 +29,7 @@ class Kept(msgspec.Struct):
     clicks: float
     moved: float
     explored: float
-    recent: bytes
+    influence: KeptInfluence
     guard: KeptGuard | None = None
     looks: KeptLooks | None = None
     """Neither is there for models that do without."""
@@ -99,6 +100,14 @@ def guard_in(then: Kept) -> Guard:
     """The comparison with the control group, as it was kept."""
     try:
         return Guard(then.guard)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def influence_in(then: Kept) -> Influence:
+    """Who has taught how often, as it was kept."""
+    try:
+        return Influence(then.influence)
     except ValueError as error:
         raise damaged(error) from None
 

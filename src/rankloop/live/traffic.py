@@ -102,7 +102,7 @@ def _made(
         page_size=page_size or PAGE_SIZE,
         scaling="none",
         late_updates="current",
-        guards={"control": 0.0, "influence_window": 0, "stale_below": 0.0},
+        guards={"control": 0.0, "client_pages": 0, "stale_below": 0.0},
         **settings,
     )
 

@@ -13,7 +13,7 @@ from rankloop.offpolicy import PlackettLuce, position_probabilities
 
 from ..writing import QUERIES, Log, World, model_settings
 
-FREE = Guards(control=0.0, influence_window=0)
+FREE = Guards(control=0.0, client_pages=0)
 LOGS = 5
 
 

@@ -16,7 +16,7 @@ from rankloop.propensities import PowerLaw, learned
 
 from ..writing import Log, model_settings
 
-FREE = Guards(control=0.0, influence_window=0)
+FREE = Guards(control=0.0, client_pages=0)
 
 
 def test_another_learner_makes_of_the_log_what_it_would_have_learned_from_those_pages(tmp_path):

@@ -23,9 +23,7 @@ from ..writing import Log, model_settings
         model_settings(learner=COLTR(candidates=5)),
         model_settings(late_updates="drawn"),
         model_settings(learner=DBGD(), scaling="query"),
-        model_settings(
-            start=IncomingOrder("f1"), guards=Guards(control=0.0, update_cap=0.1, client_share=0.2, influence_window=20)
-        ),
+        model_settings(start=IncomingOrder("f1"), guards=Guards(control=0.0, update_cap=0.1, client_pages=1)),
     ],
     ids=lambda settings: settings.learner.name,
 )

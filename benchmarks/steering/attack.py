@@ -1,0 +1,110 @@
+"""The simulated shop with a vendor in it, and visitors who click on whatever that vendor sells, and on nothing else."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.shop.visits import VISITORS
+from benchmarks.shop.world import FEATURES, PAGE, Shop, click_probabilities
+from rankloop.live.events import Closing, Event, Kind, encode
+from rankloop.live.fold import Fold
+from rankloop.live.ranking import Ranking, Request
+from rankloop.live.settings import ModelSettings
+from rankloop.live.start import settled
+
+VENDORS = 10
+"""Each sells as many products; one of them attacks."""
+PAGES_OF_A_BOT = 10
+"""Few enough for any one of them to pass for a person."""
+FIRST_BOT = 1_000_000
+"""Numbers from here on are the attackers': of clients, and of pages."""
+
+
+class Attack(NamedTuple):
+    """Who clicks for the vendor: one client, or a botnet that makes up a share of all visits."""
+
+    kind: str
+    share: float
+
+
+class Place(NamedTuple):
+    """Where the vendor's products stand in the model's best order of searches that nobody made."""
+
+    mean_rank: float
+    first: float
+    """The share of searches that begin with one of them."""
+    ndcg: float
+
+
+class Vendor:
+    """The shop's features and a flag: whether a product is the attacking vendor's."""
+
+    def __init__(self, seed: int) -> None:
+        self.shop = Shop(19 + seed)
+        self.sells = [search.products % VENDORS == 0 for search in self.shop.searches]
+        columns = zip(self.shop.searches, self.sells, strict=True)
+        self.features = [np.column_stack([search.X, own]).astype(np.float32) for search, own in columns]
+
+    def place(self, fold: Fold) -> Place:
+        """Where the vendor stands now."""
+        view, ranks, first, ndcg = fold.view(), [], [], []
+        for query in self.shop.held_out:
+            own = self.sells[query]
+            order = np.argsort(-view.scores(view.scaler.apply(self.features[query])), kind="stable")
+            ranks.extend(np.flatnonzero(own[order]) + 1)
+            first.append(own[order[0]])
+            ndcg.append(self.shop.ndcg(order, query))
+        return Place(float(np.mean(ranks)), float(np.mean(first)), float(np.mean(ndcg)))
+
+
+def settings_of(body: dict[str, Any], seed: int) -> ModelSettings:
+    """A model for the shop with the vendor's flag among its features; nobody is in control, so that all is steered."""
+    features = [*FEATURES, "vendor"]
+    guards = {"control": 0.0} | body.get("guards", {})
+    return settled(msgspec.convert(body | {"features": features, "seed": seed, "guards": guards}, ModelSettings))
+
+
+class Visits:
+    """A model among people and attackers, page by page."""
+
+    def __init__(self, vendor: Vendor, settings: ModelSettings) -> None:
+        self.vendor, self.fold, self.ranking = vendor, Fold(settings), Ranking(settings)
+        self.events: list[tuple[Event, Event]] = []
+
+    def visit(self, query: int, client: int, number: int, luck: NDArray[np.float64] | None) -> None:
+        """One page, closed; without luck of their own, the visitor clicks for the vendor."""
+        search, name = self.vendor.shop.searches[query], name_of(client)
+        ids = [str(product) for product in search.products]
+        request = Request(f"q{query}", name, ids, self.vendor.features[query], PAGE, {})
+        shown = self.ranking.rank(self.fold.view(), request, number).impression
+        page = np.array(shown.page)
+        wanted = self.vendor.sells[query][page]
+        if luck is not None:
+            wanted = luck[: len(page)] < click_probabilities(search.grades[page])
+        offset = 2 * len(self.events) + 1
+        event = Event(offset, 1, Kind.SHOWN, number, 0, name, encode(shown))
+        body = encode(Closing(offset, wanted.astype(float).tolist(), "asked"))
+        self.events.append((event, Event(offset + 1, 1, Kind.CLOSED, number, 0, b"", body)))
+        self.fold.apply(self.events[-1][1], event)
+
+
+def steered(vendor: Vendor, settings: ModelSettings, visits: int, seed: int, attack: Attack | None) -> Visits:
+    """So many visits of people, who come whatever others do, and between them the attackers'."""
+    people, attackers = np.random.default_rng(seed), np.random.default_rng(10_000 + seed)
+    made, bots = Visits(vendor, settings), 0
+    for number in range(visits):
+        while attack is not None and attackers.random() < attack.share:
+            query = int(attackers.integers(len(vendor.shop.training)))
+            bot = bots // PAGES_OF_A_BOT if attack.kind == "botnet" else 0
+            made.visit(query, FIRST_BOT + bot, FIRST_BOT + bots, None)
+            bots += 1
+        query, client = int(people.integers(len(vendor.shop.training))), int(people.integers(VISITORS))
+        made.visit(query, client, number, people.random(PAGE))
+    return made
+
+
+def name_of(client: int) -> bytes:
+    """As the service would hash it: all bits depend on who it is."""
+    return np.random.default_rng(client).bytes(16)

@@ -1,0 +1,85 @@
+"""How much a page counts: nobody teaches a model much more than a share of what everybody else taught it.
+
+A client's n-th page counts
+
+    min(1, B/2n)²,        B = pages + share · (pages learned from others)
+
+with 20 pages and a share of .01 unless a model says otherwise. The first B/2 count in full, and all that follow add up
+to no more than as many again: a client never counts for more than B pages, however often they come. A page that would
+count for less than a hundredth is not learned from at all: it is `capped`.
+
+Pages without a client's name may be anybody's. They have one such budget together, beside what the named ones taught;
+where names are never given there is nothing to go by, and every page counts.
+
+There may be millions of clients. Each is counted in two of 2 × 2,048 parts, by a hash, and the emptier one tells: the
+clients who share it add 1/2,048 of all pages, far less than a share of .01. No hash of anybody is kept.
+"""
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.settings import Guards
+
+PARTS = 2_048
+LEAST = 0.01
+"""What counts for less is not worth learning from."""
+
+
+class KeptInfluence(msgspec.Struct):
+    """The counts, as states keep them."""
+
+    counts: bytes
+    named: int
+    unnamed: int
+
+
+class Influence:
+    """How many pages were learned from each client, in parts; from all who have a name, and from all others."""
+
+    def __init__(self, kept: KeptInfluence | None = None) -> None:
+        self.counts: NDArray[np.uint32] = np.zeros((2, PARTS), np.uint32)
+        self.named = self.unnamed = 0
+        """The unnamed are counted from when it is known that there are names."""
+        if kept is not None:
+            self.counts[:] = np.frombuffer(kept.counts, np.uint32).reshape(2, PARTS)
+            self.named, self.unnamed = kept.named, kept.unnamed
+
+    def kept(self) -> dict[str, object]:
+        """What a state keeps."""
+        return {"counts": self.counts.tobytes(), "named": self.named, "unnamed": self.unnamed}
+
+    def weight(self, client: bytes, guards: Guards) -> float:
+        """What one more page of a client's counts, from 0 to 1."""
+        if guards.client_pages == 0 or (not client and not self.is_given_names(guards)):
+            return 1.0
+        count = self._count(client) + 1
+        if client:
+            budget = guards.client_pages + guards.client_share * (self.named + self.unnamed + 1 - count)
+        else:
+            budget = guards.client_pages + guards.anonymous_share * self.named
+        weight = min(1.0, budget / (2 * count)) ** 2
+        return weight if weight >= LEAST else 0.0
+
+    def note(self, client: bytes, guards: Guards) -> None:
+        """One more page of theirs was learned from."""
+        if client:
+            self.named += 1
+            for row, part in enumerate(_parts(client)):
+                self.counts[row, part] += 1
+        elif self.is_given_names(guards):
+            self.unnamed += 1
+
+    def is_given_names(self, guards: Guards) -> bool:
+        """Whether clients have names; a few pages may have been somebody's test."""
+        return self.named >= guards.client_pages
+
+    def _count(self, client: bytes) -> int:
+        if not client:
+            return self.unnamed
+        return min(int(self.counts[row, part]) for row, part in enumerate(_parts(client)))
+
+
+def _parts(client: bytes) -> tuple[int, int]:
+    """Where a client is counted: two halves of a hash, each a place of its own."""
+    return int.from_bytes(client[:8], "little") % PARTS, int.from_bytes(client[8:], "little") % PARTS
