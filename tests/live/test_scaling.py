@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rankloop.errors import SettingsError
-from rankloop.learners import ROLTR
+from rankloop.learners import ROLTR, Posterior
 from rankloop.live.events import Kind
+from rankloop.live.fold import Fold
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import ModelSettings, Weights
 
@@ -196,6 +197,61 @@ def test_a_copy_keeps_what_it_had_when_the_original_goes_on():
     scaler.frozen = True
     assert [part.tolist() for part in copy.affine()] == [[1.0], [1.0]]
     assert not copy.frozen
+
+
+# A value beyond all others
+
+
+def ordinary(pages: int, seed: int = 1, candidates: int = 20):
+    """Features of very different scales: a price, a rate, seconds since 1970."""
+    random = np.random.default_rng(seed)
+    for _ in range(pages):
+        price, rate = random.lognormal(8.0, 1.0, candidates), random.normal(0.004, 0.001, candidates)
+        yield np.column_stack([price, rate, 1.7e9 + random.normal(0, 1e7, candidates)]).astype(np.float32)
+
+
+def with_nanoseconds(X):
+    wild = X.copy()
+    wild[3, 2] = 1e18
+    return wild
+
+
+@pytest.mark.parametrize("first", [0, 40])
+@pytest.mark.parametrize("scaling", ["running", "robust"])
+def test_one_timestamp_in_nanoseconds_ruins_no_feature(scaling, first):
+    told = []
+    for wild in (False, True):
+        scaler = Scaler(scaling, FEATURES)
+        for page, X in enumerate(ordinary(60)):
+            scaler.learn(with_nanoseconds(X) if wild and page == first else X)
+        told.append(scaler.apply(next(ordinary(1, seed=9))))
+    assert told[1].std(axis=0) == pytest.approx(told[0].std(axis=0), rel=0.15)
+
+
+@pytest.mark.parametrize("learner", [ROLTR(), Posterior()], ids=lambda one: one.name)
+@pytest.mark.parametrize("scaling", ["none", "running", "robust", Fixed((0.0,) * 3, (1e4, 0.001, 1e7))], ids=str)
+def test_one_such_page_does_not_throw_the_weights_about(learner, scaling):
+    """Without scaling it made a weight of 3·10¹⁶."""
+    ends = []
+    for wild in (False, True):
+        diary = Diary(ModelSettings(name="m", features=3, seed=1, learner=learner, scaling=scaling, guards=FOR_ALL))
+        for page, X in enumerate(ordinary(40)):
+            if scaling == "none":
+                X = (X / np.array([1e4, 0.001, 1e7])).astype(np.float32)
+            shown = diary.show(with_nanoseconds(X) if wild and page == 20 else X)
+            diary.close(shown, [1.0] + [0.0] * 9)
+        ends.append(np.abs(diary.fold.ranker.weights * diary.fold.scaler.apply(X).std(axis=0)).max())
+    assert ends[1] < 3 * ends[0] + 1.0
+
+
+@pytest.mark.parametrize("scaling", ["none", "query", "running", "robust"])
+def test_the_feature_is_named_and_its_pages_are_counted(scaling):
+    settings = ModelSettings(name="m", features=["price", "rate", "made"], seed=1, scaling=scaling, guards=FOR_ALL)
+    diary = Diary(settings)
+    for page, X in enumerate(ordinary(20)):
+        diary.close(diary.show(with_nanoseconds(X) if page in (12, 15) else X), [1.0] + [0.0] * 9)
+    assert diary.fold.outliers == {"made": 2}
+    assert Fold.restored(settings, diary.fold.state(), 1).outliers == {"made": 2}
 
 
 # Robust

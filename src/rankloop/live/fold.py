@@ -90,6 +90,8 @@ class Fold:
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.influence = Influence()
+        self.outliers: Counter[str] = Counter()
+        """Pages with a value that can only be a mistake, by the feature's name."""
 
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
@@ -177,6 +179,7 @@ class Fold:
             self.mode = "paused"
             return "diverged"
         self._shorten_update(before["ranker.weights"])
+        self.outliers.update(self.settings.names[place] for place in self.scaler.far_out(raw))
         self.scaler.learn(raw)
         if self.looks is not None:
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
@@ -254,6 +257,7 @@ class Fold:
             "moved": self.moved,
             "explored": self.explored,
             "influence": self.influence.kept(),
+            "outliers": dict(self.outliers),
         }
         if self.settings.guards.compares:
             content["guard"] = self.guard.kept()
@@ -268,7 +272,7 @@ class Fold:
         self.influence = influence_in(then)
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
-        self.fates = Counter(then.fates)
+        self.fates, self.outliers = Counter(then.fates), Counter(then.outliers)
         self.guard = guard_in(then)
         self.looks = looks_in(self.settings, then)
 

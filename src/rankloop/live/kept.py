@@ -30,6 +30,7 @@ class Kept(msgspec.Struct):
     moved: float
     explored: float
     influence: KeptInfluence
+    outliers: dict[str, int]
     guard: KeptGuard | None = None
     looks: KeptLooks | None = None
     """Neither is there for models that do without."""

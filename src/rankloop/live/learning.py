@@ -47,6 +47,12 @@ TURNED = {
 }
 
 
+OUTLYING = (
+    "had a value more than a thousand deviations from all others: a mistake, or another unit? It was brought in; "
+    "rankloop_outlying_pages_total counts such pages"
+)
+
+
 class Learner:
     """Learns for every model whose lease it holds, in a thread of its own."""
 
@@ -205,7 +211,7 @@ class Learner:
 
     def _apply(self, fold: Fold, event: Event) -> bool:
         """Take one event in; False if it returns to a state that cannot be read: then its model waits for a refold."""
-        guarded = fold.guarded
+        guarded, outlying = fold.guarded, set(fold.outliers)
         try:
             fold.apply(event, closed_impression(self._store, event))
         except StateError as error:
@@ -214,6 +220,8 @@ class Learner:
             return False
         if fold.guarded != guarded:
             log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])
+        for feature in fold.outliers.keys() - outlying:
+            log.warning("model %r: feature %r %s", fold.settings.name, feature, OUTLYING)
         return True
 
     def _save_when_due(self) -> None:

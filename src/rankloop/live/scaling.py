@@ -6,6 +6,10 @@
     running  (x − mean) / deviation over everything learned from so far and this query, until frozen
     robust   (x − the query's median) / typical deviation within a query, at most 10 either way; settles by itself
 
+A value that lies beyond all that was seen (a timestamp in nanoseconds among seconds) is brought in: to 10 deviations by
+`running`, which it would otherwise ruin for good, to 100 by `none` and `fixed`, so that no page throws weights about.
+Before enough was seen, a query's own middle half tells what is far.
+
 A constant feature says nothing, so it becomes 0 rather than a division by zero. `robust` is the default: no single
 value, however wild, can move it much; after 1,024 pages it never changes again, so that pages are scored and learned
 from alike; and but for the bound it is a number per feature, which any search engine can take.
@@ -41,14 +45,22 @@ FARTHEST = 10.0
 """No value counts as further from its query's median than so many typical deviations."""
 TAILS = 5.0
 """What lies further from the median than so many deviations of the middle half does not widen a query's deviation."""
+FARTHEST_UNSCALED = 100.0
+"""The same where values are taken as they come."""
+ENOUGH = 100
+"""Candidates after which what was seen tells what is far."""
+FEW = 10
+"""Candidates of whose middle half nothing follows yet."""
+FAR_OUT = 1_000.0
+"""So many deviations away, a value is a mistake: somebody should know."""
 SETTLED = 1_024
 """After so many pages the typical deviations stay as they are."""
 
 
 class Scaler:
-    """Turns raw candidates into what the ranker sees. `running` has a state: `count`, `mean`, `m2`, `frozen`. So has
-    `robust`: pages (`count`), the mean logarithm of a query's deviation (`mean`), of how many queries (`m2`), and what
-    was made of them last (`spread`)."""
+    """Turns raw candidates into what the ranker sees. It knows what it has seen: `count`, `mean`, `m2`, `frozen`. Of
+    `robust` these are: pages (`count`), the mean logarithm of a query's deviation (`mean`), of how many queries (`m2`),
+    and what was made of them last (`spread`)."""
 
     def __init__(self, settings: Scaling, features: int) -> None:
         if isinstance(settings, Fixed) and len(settings.shift) != features:
@@ -62,9 +74,11 @@ class Scaler:
 
     def apply(self, raw: NDArray[Any]) -> NDArray[np.float32]:
         """(candidates, features) as the ranker sees them: a new float32 matrix, contiguous."""
-        if self.settings == "none":
-            return np.array(raw, dtype=np.float32, order="C")
         X = raw.astype(np.float64)
+        if self.settings not in ("query", "robust"):
+            X = self._brought_in(X)
+        if self.settings == "none":
+            return np.ascontiguousarray(X, np.float32)
         if self.settings == "query":
             return min_max(X).astype(np.float32)
         if self.settings == "robust":
@@ -90,8 +104,38 @@ class Scaler:
         """Let a closed impression's candidates into the running statistics."""
         if self.settings == "robust" and not self.frozen and self.count < SETTLED:
             self._learn_deviation(raw.astype(np.float64))
-        if self.settings == "running" and not self.frozen:
-            self.count, self.mean, self.m2 = _merged(self.count, self.mean, self.m2, raw.astype(np.float64))
+        if self.settings != "robust" and not self.frozen:
+            X = self._brought_in(raw.astype(np.float64))
+            self.count, self.mean, self.m2 = _merged(self.count, self.mean, self.m2, X)
+
+    def far_out(self, raw: NDArray[Any]) -> list[int]:
+        """The features of which a candidate has a value that can only be a mistake."""
+        X = raw.astype(np.float64)
+        middle, spread = self._usual(X)
+        beyond = (np.abs(X - middle) > FAR_OUT * spread) & (spread > 0)
+        return np.flatnonzero(beyond.any(axis=0)).tolist()
+
+    def _brought_in(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values that lie too far from all that was seen, as far away as values may lie."""
+        middle, spread = self._usual(X)
+        farthest = FARTHEST if self.settings == "running" else FARTHEST_UNSCALED
+        reach = np.where(spread > 0, farthest * spread, np.inf)
+        near: NDArray[np.float64] = np.clip(X, middle - reach, middle + reach)
+        return near
+
+    def _usual(self, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Where values usually lie, and how far apart: of what was seen or, before that is enough, of the query itself.
+
+        0 apart: nobody knows what is far.
+        """
+        if self.settings == "robust":
+            return np.median(X, axis=0), self.spread
+        if self.count >= ENOUGH:
+            return self.mean, np.sqrt(self.m2 / self.count)
+        if len(X) < FEW:
+            return self.mean, np.zeros(X.shape[1])
+        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        return median, (high - low) / 1.349
 
     def _learn_deviation(self, X: NDArray[np.float64]) -> None:
         """One more query; what is in use changes whenever the number of pages has doubled."""

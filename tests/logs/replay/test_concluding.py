@@ -6,6 +6,7 @@ import pytest
 from rankloop.learners import DBGD, ROLTR, Posterior
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
+from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
 from rankloop.logs.replay import Replay, open_log, other_settings, replay
 from rankloop.logs.replay.concluding import HARDLY, IDENTICAL, LEARNED, NOTHING, ROUGHLY
@@ -16,7 +17,8 @@ from ..writing import Log, model_settings
 
 
 def replayed(path, logged, learner=None, changes=(), impressions=60, evaluate=0.0):
-    Log.filled(open_store(path), model_settings(learner=logged), impressions=impressions)
+    everybody = Guards(control=0.0, client_pages=0)  # a handful of clients: all that they did is to be learned
+    Log.filled(open_store(path), model_settings(learner=logged, guards=everybody), impressions=impressions)
     return replay(path, Options(learner=learner, changes=changes, evaluate=evaluate))
 
 

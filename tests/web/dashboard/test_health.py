@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from rankloop.live.fold import Fold
+from rankloop.live.settings import Guards, ModelSettings
 from rankloop.web.dashboard import health
 
 NOW = 1_000_000
@@ -60,3 +62,26 @@ def test_nothing_is_behind_where_nothing_waits_or_the_clock_went_back():
 )
 def test_a_decision_without_effect_is_not_offered(of, reason):
     assert (health.can_act(of) is None) if reason is None else (reason in health.can_act(of))
+
+
+def fold_of(clients, **more) -> Fold:
+    """A fold that has learned a page from each of these."""
+    fold = Fold(ModelSettings(name="m", features=["price", "made"], seed=1, guards=Guards(control=0.0, **more)))
+    fold.fates["learned"] = len(clients)
+    for client in clients:
+        fold.influence.note(client, fold.settings.guards)
+    return fold
+
+
+def test_a_model_that_is_never_told_who_it_is_says_that_it_has_no_protection():
+    assert health.warnings(fold_of([b""] * 99)) == []
+    assert health.warnings(fold_of([b""] * 100)) == [health.NAMELESS]
+    assert health.warnings(fold_of([b""] * 100, client_pages=0)) == []
+    assert health.warnings(fold_of([b""] * 80 + [bytes([n]) * 16 for n in range(20)])) == []
+
+
+def test_features_with_values_that_are_mistakes_are_named():
+    fold = fold_of([])
+    fold.outliers["made"] = 3
+    [warning] = health.warnings(fold)
+    assert "made (3 pages)" in warning

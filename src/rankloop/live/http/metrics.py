@@ -60,6 +60,9 @@ class Metrics:
         service = self._service
         version = GaugeMetricFamily("rankloop_model_version", "Updates learned", labels=["model"])
         closed = CounterMetricFamily("rankloop_closed", "Closed impressions by fate", labels=["model", "fate"])
+        outlying = CounterMetricFamily(
+            "rankloop_outlying_pages", "Pages with a value that can only be a mistake", labels=["model", "feature"]
+        )
         guarded = GaugeMetricFamily(
             "rankloop_model_guarded", "Whether most people see the incoming order", labels=["model"]
         )
@@ -77,9 +80,11 @@ class Metrics:
             if model.id in folds:
                 for fate, count in folds[model.id].fates.copy().items():
                     closed.add_metric([name, fate], count)
+                for feature, count in folds[model.id].outliers.copy().items():
+                    outlying.add_metric([name, feature], count)
             if model.id in unfolded:
                 lag.add_metric([name], unfolded[model.id])
-        yield from (version, guarded, closed, lag, up)
+        yield from (version, guarded, closed, outlying, lag, up)
 
     def _unfolded(self) -> dict[int, int]:
         """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""

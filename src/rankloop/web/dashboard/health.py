@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+from rankloop.display import counted, listed
+from rankloop.live.fold import Fold
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 
+NAMED = 5
 SLOW = 10_000
 """Milliseconds behind the log from which a learner is called late."""
 
@@ -16,6 +19,25 @@ class State(NamedTuple):
     tone: str
     word: str
     note: str = ""
+
+
+TAUGHT = 100
+"""Learned pages after which it is said that nobody has a name."""
+NAMELESS = (
+    "Nothing bounds what one visitor can teach this model: pages come without a client’s name. "
+    "Send a stable one with each rank request."
+)
+
+
+def warnings(fold: Fold) -> list[str]:
+    """What the person who watches should look into: pages that anybody may have sent, and values that are mistakes."""
+    found, guards = [], fold.settings.guards
+    if guards.client_pages and fold.fates["learned"] >= TAUGHT and not fold.influence.is_given_names(guards):
+        found.append(NAMELESS)
+    if fold.outliers:
+        named = listed([f"{name} ({counted(count, 'page')})" for name, count in fold.outliers.most_common(NAMED)])
+        found.append(f"Values more than a thousand deviations from all others were brought in: {named}. Another unit?")
+    return found
 
 
 def store_state(trouble: str | None) -> State:

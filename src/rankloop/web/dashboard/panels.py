@@ -95,6 +95,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
+        "warnings": health.warnings(fold) if (fold := service.folds().get(model.id)) else [],
     }
 
 
