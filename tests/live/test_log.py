@@ -299,6 +299,20 @@ def test_all_who_came_meanwhile_share_one_transaction_in_the_order_they_came(sql
     assert watched.happened == ["on disk"] * 2
 
 
+def test_while_the_store_hangs_no_more_waits_than_memory_should_hold(sqlite, monkeypatch):
+    monkeypatch.setattr("rankloop.live.log.WAITING_BYTES", 100_000)
+    watched, writer, first = held_up(sqlite)
+    taken = [writer.append_all([show(number, body=bytes(10_000))]) for number in range(1, 11)]
+    with pytest.raises(StoreError, match="too much waits for it already"):
+        writer.append_all([show(11)])
+    voided = writer.append(close(0, "void"))  # little, and needed
+    watched.open.set()
+    assert all(future.result(PATIENCE) for future in (first, *taken, voided))
+    writer.append_all([show(11)]).result(PATIENCE)
+    writer.stop()
+    assert writer._waiting_bytes == 0
+
+
 def test_a_transaction_has_an_end_however_many_wait(sqlite):
     watched, writer, _ = held_up(sqlite)
     futures = [writer.append(show(number)) for number in range(1, 2 * BATCH + 2)]

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.live.errors import StoreError
 from rankloop.live.events import Clicks, Closing, Event, Kind, encode, now
 from rankloop.live.stores.contract import Store, Transaction
 from rankloop.live.stores.rows import SPANS, Open, Tally
@@ -110,6 +111,12 @@ def deliver(acknowledged: Acknowledged) -> None:
             future.exception()  # A caller who has left must not make the event loop complain.
 
 
+WAITING_BYTES = 256 << 20
+"""Of entries that wait for the store: while it hangs, those that were given up on wait too, and more come."""
+EACH = 500
+"""Bytes of an entry beside its body."""
+
+
 class _Waiting(NamedTuple):
     """Entries that wait for a transaction, and who waits for them."""
 
@@ -117,6 +124,11 @@ class _Waiting(NamedTuple):
     future: Any
     alone: bool
     """Whether its result is one entry's, and not a list."""
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes."""
+        return sum(EACH + len(getattr(entry, "body", b"")) for entry in self.entries)
 
 
 class Writer:
@@ -137,6 +149,8 @@ class Writer:
         self._committed = committed
         self._delivery = delivery
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._waiting_bytes = 0
+        self._counting = threading.Lock()
         self._under_load = False
         self._stopped = False
         self._failure: str | None = None
@@ -170,15 +184,20 @@ class Writer:
 
         Any kind of future will do, as long as `delivery` knows how to reach it.
         """
-        future = Future() if future is None else future
-        self._waiting.put(_Waiting([entry], future, alone=True))
-        return future
+        return self._put(_Waiting([entry], Future() if future is None else future, alone=True))
 
     def append_all(self, entries: Sequence[Entry], future: Any = None) -> Any:
-        """The same for several, in one transaction; the future's result is the list of theirs."""
-        future = Future() if future is None else future
-        self._waiting.put(_Waiting(entries, future, alone=False))
-        return future
+        """The same for several, in one transaction; the future's result is the list of theirs. Refused at once if more
+        waits than memory should hold."""
+        if self._waiting_bytes > WAITING_BYTES:
+            raise StoreError("it is behind, and too much waits for it already")
+        return self._put(_Waiting(entries, Future() if future is None else future, alone=False))
+
+    def _put(self, waiting: _Waiting) -> Any:
+        with self._counting:
+            self._waiting_bytes += waiting.bytes
+        self._waiting.put(waiting)
+        return waiting.future
 
     def stop(self) -> None:
         """Write what waits, then end; a store that does not answer is not waited for."""
@@ -200,6 +219,8 @@ class Writer:
                     self._beat()
             except Exception:
                 log.exception("what was written could not be acknowledged; the writer goes on")
+            with self._counting:
+                self._waiting_bytes -= sum(waiting.bytes for waiting in batch)
             self._writing_since = None
             self._under_load = not self._waiting.empty()
 

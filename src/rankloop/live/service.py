@@ -159,10 +159,10 @@ class Service:
         if not entries:
             return []
         loop = asyncio.get_running_loop()
-        future = loop.create_future()
+        future = self._writer.append_all(entries, loop.create_future())
         timer = loop.call_later(PATIENCE, _give_up, future)
         try:
-            return await self._writer.append_all(entries, future)
+            return await future
         except (TimeoutError, StoreError) as error:
             # It may reach the log all the same (later, or in a commit whose end was not heard of), but nobody will see
             # that page: it must not be learned from.
