@@ -1,15 +1,18 @@
 """What people decide about models: each decision is an event, and what is refused leaves none."""
 
+import asyncio
+
 import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.live import models
 from rankloop.live.errors import RequestError
+from rankloop.live.events import Kind
 from rankloop.live.requests import Limits
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 
 from .diary import FOR_ALL
-from .in_process import X, click, rank, running, told
+from .in_process import X, click, rank, running, told, until
 
 
 def model(**more) -> ModelSettings:
@@ -108,3 +111,35 @@ def test_there_are_at_most_so_many_models(tmp_path, monkeypatch):
 def test_a_start_that_would_take_the_service_down_is_refused(start, sentence):
     with pytest.raises(SettingsError, match=sentence):
         models.require_affordable(model(start=start), Limits(candidates=200))
+
+
+def test_who_decides_about_a_model_that_is_deleted_meanwhile_hears_that_it_is(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            known = service.registry.get("m")
+            service.learner.stop()  # nobody takes the decision in
+            pausing = asyncio.create_task(models.act(service, known, "pause"))
+            await until(lambda: any(event.kind == Kind.PAUSED for event in service.store.events(0, 99)))
+            await models.delete_model(service, known)
+            with pytest.raises(RequestError, match="model 'm' has been deleted"):
+                await pausing
+            with pytest.raises(RequestError, match="model 'm' has been deleted"):
+                await models.act(service, known, "resume")
+            kinds = [event.kind for event in service.store.events(0, 99)]
+            return kinds, service.store.open_count(known.id)
+
+    assert told(story()) == ([Kind.CREATED, Kind.PAUSED, Kind.DELETED], 0)
+
+
+def test_a_page_of_a_model_that_was_just_deleted_leaves_no_row(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            known = service.registry.get("m")
+            await rank(service)
+            await models.delete_model(service, known)
+            service.registry._models["m"] = known  # as another process, which has not looked yet, sees it
+            with pytest.raises(RequestError, match="model 'm' has been deleted"):
+                await rank(service)
+            return service.store.open_count(known.id)
+
+    assert told(story()) == 0

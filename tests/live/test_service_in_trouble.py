@@ -217,6 +217,27 @@ def test_a_page_that_reached_the_log_after_its_caller_was_gone_is_never_learned_
     assert told(story()) == ({"void": 1}, 0, [])
 
 
+def test_pages_that_were_given_up_on_before_their_turn_are_never_written(path, monkeypatch):
+    async def story():
+        async with running(path, model()) as service:
+            await service.registry.get("m").next_number(PATIENCE)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            pages = [await page_in_trouble(service) for _ in range(10)]
+            monkeypatch.undo()
+            other.execute("ROLLBACK")
+            other.close()
+            await until(lambda: not service._unseen)
+            last = await rank(service)
+            shown = [event for event in service.store.events(0, 99) if event.kind == Kind.SHOWN]
+            return {page.group for page in pages}, last.group, len(shown)
+
+    groups, last, shown = told(story())
+    assert (groups, last) == ({"fallback"}, "learned")
+    assert shown <= 2  # the last, and the one that the writer held when the log was locked
+
+
 def test_a_page_whose_commit_was_not_heard_of_is_never_learned_from(path, monkeypatch):
     """A connection can break after the commit and before its answer: the page is in the log, and nobody saw it."""
 

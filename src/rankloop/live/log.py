@@ -38,7 +38,7 @@ END_SECONDS = 10.0
 
 
 class Show(NamedTuple):
-    """A page was shown. Acknowledged with its offset."""
+    """A page was shown. Acknowledged with its offset, or None if its model has been deleted."""
 
     model: int
     number: int
@@ -70,7 +70,7 @@ class Close(NamedTuple):
 
 
 class Control(NamedTuple):
-    """A person decides about a model. Acknowledged with its offset."""
+    """A person decides about a model. Acknowledged with its offset, or None if it has been deleted."""
 
     model: int
     kind: Kind
@@ -254,6 +254,10 @@ class Writer:
         return batch, True
 
     def _write(self, batch: list[_Waiting]) -> None:
+        # Who has given up, or left, was told that nothing is promised: nobody would see that page.
+        batch = [waiting for waiting in batch if not waiting.future.done()]
+        if not batch:
+            return
         try:
             with self._store.transaction() as transaction:
                 results = settle(transaction, [entry for waiting in batch for entry in waiting.entries])
@@ -285,6 +289,8 @@ class _Settling:
         self.clicked: set[tuple[int, int]] = set()
         self.closed: list[tuple[int, int]] = []
         self.tallies: dict[tuple[int, int, int, int], list[float]] = {}
+        self.deleted = transaction.deleted({e.model for e in entries if isinstance(e, (Show, Control))})
+        """Models that are gone, whatever the process that sends their entries knows."""
         known = {(e.model, e.number) for e in entries if isinstance(e, (Click, Close))}
         self.open = transaction.open_impressions(sorted(known)) if known else {}
         self.results = [self._settle(entry) for entry in entries]
@@ -297,6 +303,8 @@ class _Settling:
         )
 
     def _settle(self, entry: Entry) -> Any:
+        if entry.model in self.deleted and isinstance(entry, (Show, Control)):
+            return None
         match entry:
             case Show():
                 return self._show(entry)

@@ -108,9 +108,16 @@ async def act(service: Service, model: LiveModel, action: str) -> Model:
         scaling = model.settings.scaling if isinstance(model.settings.scaling, str) else "fixed"
         raise RequestError("nothing_to_freeze", f"scaling {scaling!r} does not change as the model learns")
     model.require_whole()
-    [offset] = await service.append(Control(model.id, ACTIONS[action], now()))
-    await model.applied(offset)
+    await _decided(service, model, Control(model.id, ACTIONS[action], now()))
     return describe(service, model)
+
+
+async def _decided(service: Service, model: LiveModel, decision: Control) -> None:
+    """Put a decision into the log, and wait until the model has taken it in."""
+    [offset] = await service.append(decision)
+    if offset is None:
+        raise model.gone()
+    await model.applied(offset)
 
 
 async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
@@ -119,8 +126,7 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
     snapshot = await _snapshot(service, model, version)
     Fold.restored(model.settings, snapshot.state, snapshot.offset)  # a damaged state must not get into the log
     body = encode(Restored(version, snapshot.state, snapshot.offset))
-    [offset] = await service.append(Control(model.id, Kind.ROLLED_BACK, now(), body))
-    await model.applied(offset)
+    await _decided(service, model, Control(model.id, Kind.ROLLED_BACK, now(), body))
     return describe(service, model)
 
 

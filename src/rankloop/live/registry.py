@@ -34,6 +34,7 @@ class LiveModel:
         self._reserving: asyncio.Task[None] | None = None
         self._published = asyncio.Event()
         """Set when the next state is known; then another one takes its place."""
+        self._is_gone = False
         self.prepared = asyncio.Event()
         """Set when all that its pages need is compiled."""
 
@@ -104,13 +105,24 @@ class LiveModel:
         try:
             async with asyncio.timeout(PATIENCE):
                 while not self.has_applied(offset):
+                    if self._is_gone:
+                        raise self.gone()
                     if self.damage:
                         raise StateError(self.damage)
                     await self._published.wait()
         except TimeoutError:
             raise RequestError(
-                "learner_behind", f"the impression is closed and safe, but was not learned from within {PATIENCE:g} s"
+                "learner_behind", f"it is in the log and safe, but the learner did not get to it within {PATIENCE:g} s"
             ) from None
+
+    def gone(self) -> RequestError:
+        """What is said to whoever still asks something of a model that was deleted."""
+        return RequestError("model_deleted", f"model {self.settings.name!r} has been deleted")
+
+    def forget(self) -> None:
+        """It was deleted: nobody waits for it any longer. Called on the event loop."""
+        self._is_gone = True
+        self._published.set()
 
     def publish(self, view: View) -> None:
         """A new state; called on the event loop. Never go back to an older one."""
@@ -164,10 +176,14 @@ class Registry:
         with self._lock:
             stored = {model.id: model for model in self._store.models()}
             for gone in set(self._ids) - set(stored):
-                self._models.pop(self._ids.pop(gone).settings.name, None)
-            for model in stored.values():
-                if model.id not in self._ids:
-                    self._add(model)
+                model = self._ids.pop(gone)
+                if self._models.get(model.settings.name) is model:
+                    del self._models[model.settings.name]
+                if self._loop is not None:
+                    self._loop.call_soon_threadsafe(model.forget)
+            for known_model in stored.values():
+                if known_model.id not in self._ids:
+                    self._add(known_model)
             for model_id, (_, offset) in self._store.newest_versions().items():
                 known = self._ids.get(model_id)
                 if known and not known.has_applied(offset):

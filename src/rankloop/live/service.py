@@ -124,7 +124,9 @@ class Service:
             view, number = model.require_whole(), await model.next_number(PATIENCE)
             ranked = model.ranking.rank(view, request, number, rest=body.rest)
             at = now()
-            await self.append(_show(model, ranked.impression, number, at, request.client))
+            [offset] = await self.append(_show(model, ranked.impression, number, at, request.client))
+            if offset is None:
+                raise model.gone()
         except StoreError as error:
             return self._fallback(model, request, body, str(error))
         shown = ranked.impression.shown()

@@ -8,7 +8,7 @@ connections. What is abstract is each store's own.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -386,6 +386,13 @@ class Transaction(ABC):
         )
         rows = self._held.execute(sql, [name, settings, at]).fetchall()
         return int(rows[0][0]) if rows else None
+
+    def deleted(self, models: Collection[int]) -> set[int]:
+        """Those of the models that were deleted."""
+        if not models:
+            return set()
+        sql = f"SELECT id FROM models WHERE deleted IS NOT NULL AND id IN ({_listed(models)})"
+        return {int(row[0]) for row in self._held.execute(sql).fetchall()}
 
     def delete_model(self, model: int, at: int) -> None:
         """Forget the name; events stay until they are compacted away."""
