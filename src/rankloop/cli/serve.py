@@ -1,11 +1,19 @@
 """`rankloop serve`: the service, with the dashboard beside it."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from rankloop.cli.app import STORE, Plugin, app
 from rankloop.cli.terminal import err
+
+
+class LogForm(StrEnum):
+    """Lines for people, or for a machine that collects them."""
+
+    text = "text"
+    json = "json"
 
 
 @app.command()
@@ -26,13 +34,16 @@ def serve(
     keyless_connections: Annotated[
         int, typer.Option(min=1, help="Connections without a key; with one too many, the oldest ends.")
     ] = 256,
+    log: Annotated[LogForm, typer.Option(help="How the service's own log lines look.")] = LogForm.text,
     plugin: Plugin = None,
 ) -> None:
     """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
+    from rankloop.live.log_lines import set_up
     from rankloop.live.requests import Limits
     from rankloop.live.serving import serve
     from rankloop.web.dashboard import add_dashboard
 
+    set_up(log.value)
     limits = Limits(
         candidates=max_candidates, body_bytes=max_body, bodies_bytes=max_bodies, rate=rate, keyless_rate=keyless_rate,
         keyless_connections=keyless_connections,

@@ -80,8 +80,8 @@ def serve(
     say(f"rankloop serves {store} on {url_of(listening, host)}")
     _keep_pauses_short(app.service)
     config = uvicorn.Config(
-        app, http=limited(limits.keyless_connections), ws="none", log_level="warning", access_log=False,
-        server_header=False, timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        app, http=limited(limits.keyless_connections), ws="none", log_level="warning", log_config=None,
+        access_log=False, server_header=False, timeout_graceful_shutdown=10, timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )  # fmt: skip
     Server(config).run(sockets=[listening])
 

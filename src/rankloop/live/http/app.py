@@ -24,14 +24,17 @@ from rankloop.live.http.calls import (
     Encoded,
     error_answer,
     media_type_of,
+    note_refusal,
 )
 from rankloop.live.http.connections import SHOWED_A_KEY
 from rankloop.live.http.declaration import Endpoint
 from rankloop.live.http.large import decoded_body, most_bytes, prepare
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import document
+from rankloop.live.http.statuses import code_of
 from rankloop.live.http.turns import Turns
 from rankloop.live.keys import Keyring
+from rankloop.live.log_lines import REQUEST
 from rankloop.live.service import Service
 
 ENDPOINTS = tuple(
@@ -101,6 +104,7 @@ class Application:
         if scope["type"] != "http":
             await self.pages(scope, receive, send)
             return
+        REQUEST.set(scope)
         always = scope["path"] in self._always
         if not self._is_known(scope):
             if await self._turns[always].take((scope.get("client") or ("",))[0]):
@@ -125,6 +129,7 @@ class Application:
         return known
 
     async def _refuse(self, scope: Any, receive: Any, send: Any) -> None:
+        note_refusal("busy")
         self.metrics.recent.note("busy", BUSY.status, 0.0)
         await BUSY(scope, receive, send)
 
@@ -164,6 +169,7 @@ class Application:
             answer = content if isinstance(content, Answer) else Answer(content)
         except Exception as error:
             answer = error_answer(error)
+            note_refusal(code_of(error))
         finally:
             body.leave()
         self.metrics.recent.note(endpoint.name, answer.status, time.perf_counter() - began)

@@ -14,12 +14,14 @@ from rankloop.live.http.answers import Error, ErrorDetail
 from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.statuses import STATUSES, code_of
 from rankloop.live.keys import Keyring
+from rankloop.live.log_lines import Sparing
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
 from rankloop.live.settings import ModelSettings, where_from
 from rankloop.settings import explained
 
 log = logging.getLogger("rankloop.http")
+sparing = Sparing(log)
 
 MSGPACK = "application/msgpack"
 JSON = "application/json"
@@ -136,13 +138,19 @@ def attachment(name: str) -> Headers:
     return ((b"content-disposition", f'attachment; filename="{name}"'.encode("ascii")),)
 
 
+def note_refusal(code: str) -> None:
+    """Tell the operator that requests are refused, and why: by the code, for what was sent is nobody's business."""
+    if code not in ("store_unavailable", "internal"):  # which were told in full
+        sparing.say(code, f"a request was refused: {code}")
+
+
 def error_answer(error: Exception) -> Answer:
     """How to answer an error: ours as they are, anything else as a fault of ours."""
     code, message = code_of(error), str(error)
     if code == "store_unavailable":
         # Where the store lies, and what it said, is for the operator. What was given up on may still reach the log:
         # nothing is said about it, and trying again does no harm.
-        log.warning("the store is unavailable: %s", error)
+        sparing.say(code, f"the store is unavailable: {error}")
         message = "the store cannot be used at the moment; try again, what arrives twice counts once"
     elif code == "internal":
         log.error("an error of ours", exc_info=error)
