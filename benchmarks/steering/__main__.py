@@ -12,12 +12,18 @@ import numpy as np
 
 from benchmarks import commit
 from benchmarks.shop.__main__ import ROLTR, readme_model
-from benchmarks.steering.attack import Attack, Vendor, settings_of, steered
+from benchmarks.steering.attack import Attack, Vendor, settings_of, steered, undone
 from rankloop.cli.terminal import err
 from rankloop.run import this_machine
 
-ATTACKS = (None, *(Attack(kind, share) for kind in ("client", "botnet") for share in (0.01, 0.05, 0.1, 0.3)))
+CHANCE = Attack("chance", 0.0)
+ATTACKS = (None, CHANCE, *(Attack(kind, share) for kind in ("client", "botnet") for share in (0.01, 0.05, 0.1, 0.3)))
 LEARNERS = ("Posterior", "ROLTR")
+OTHER_PAGES = 1_000
+HEAD = (
+    "| who clicks for the vendor | learner | rises before | now | undone | first before | now | bots found | "
+    "people wronged |"
+)
 BEFORE = Path(__file__).with_name("before.json")
 
 
@@ -44,42 +50,52 @@ def measured(learner: str, visits: int, seed: int, attack: Attack | None) -> dic
     """One shop, one model, one crowd; where the vendor stands in the end."""
     body = readme_model() | (ROLTR if learner == "ROLTR" else {})
     vendor = Vendor(seed)
-    made = steered(vendor, settings_of(body, seed), visits, seed, attack)
-    return {"seed": seed, **vendor.place(made.fold)._asdict(), "fates": dict(made.fold.fates)}
+    made = steered(vendor, settings_of(body, seed + (OTHER_PAGES if attack == CHANCE else 0)), visits, seed, attack)
+    found = {"seed": seed, **vendor.place(made.fold)._asdict(), "fates": dict(made.fold.fates)}
+    if attack and attack.share:
+        again = undone(made)
+        found |= {"undone": again._asdict() | {"place": again.place._asdict()}}
+    return found
 
 
 def table(before: dict[str, Any], now: dict[str, Any]) -> str:
     """By how much the vendor's products rise, and how often one stands first, before and now."""
-    lines = ["| who clicks for the vendor | learner | rises before | rises now | first before | first now |"]
-    lines.append("|---|---|---|---|---|---|")
+    lines = [HEAD, "|---|---|---|---|---|---|---|---|---|"]
     for row in now["rows"]:
-        attack, learner = row["attack"], row["learner"]
-        cells = [_risen(figures, learner, attack) for figures in (before, now)]
-        firsts = [f"{_mean(figures, learner, attack, 'first'):.0%}".replace("%", " %") for figures in (before, now)]
-        lines.append(f"| {_said(attack)} | {learner} | {' | '.join([*cells, *firsts])} |")
+        attack, learner, runs = row["attack"], row["learner"], row["runs"]
+        alone = [run["mean_rank"] for run in _runs(now, learner, None)]
+        then = _runs(before, learner, attack)
+        cells = [_risen([run["mean_rank"] for run in _runs(before, learner, None)], then), _risen(alone, runs)]
+        again = [run["undone"] for run in runs if "undone" in run]
+        cells += [_risen(alone, [one["place"] for one in again]), _first(then), _first(runs)]
+        found, bots, wronged = (sum(one[what] for one in again) for what in ("found", "bots", "wronged"))
+        cells += [f"{found} of {bots}", f"{wronged}"] if again else ["", ""]
+        lines.append(f"| {_said(attack)} | {learner} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _said(attack: dict[str, Any] | None) -> str:
     if attack is None:
         return "nobody"
+    if attack["kind"] == CHANCE.kind:
+        return "nobody, other pages drawn"
     return f"{'one client' if attack['kind'] == 'client' else 'a botnet'}, {100 * attack['share']:g} % of the traffic"
 
 
 def _runs(figures: dict[str, Any], learner: str, attack: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return next(row["runs"] for row in figures["rows"] if (row["learner"], row["attack"]) == (learner, attack))
+    rows = (row["runs"] for row in figures["rows"] if (row["learner"], row["attack"]) == (learner, attack))
+    return next(rows, [])
 
 
-def _mean(figures: dict[str, Any], learner: str, attack: dict[str, Any] | None, what: str) -> float:
-    return float(np.mean([run[what] for run in _runs(figures, learner, attack)]))
+def _first(runs: list[dict[str, Any]]) -> str:
+    return f"{100 * np.mean([run['first'] for run in runs]):.0f} %" if runs else ""
 
 
-def _risen(figures: dict[str, Any], learner: str, attack: dict[str, Any] | None) -> str:
+def _risen(alone: list[float], runs: list[dict[str, Any]]) -> str:
     """The mean over shops, and its standard error: each shop is compared with itself, left alone."""
-    if attack is None:
-        return "·"
-    alone, attacked = (_runs(figures, learner, one) for one in (None, attack))
-    risen = [one["mean_rank"] - other["mean_rank"] for one, other in zip(alone, attacked, strict=True)]
+    if not runs:
+        return ""
+    risen = [one - run["mean_rank"] for one, run in zip(alone, runs, strict=True)]
     return f"{np.mean(risen):.1f} ± {np.std(risen, ddof=1) / np.sqrt(len(risen)):.1f}"
 
 

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from benchmarks.shop.visits import VISITORS
 from benchmarks.shop.world import FEATURES, PAGE, Shop, click_probabilities
-from rankloop.live.events import Closing, Event, Kind, encode
+from rankloop.live.events import Closing, Event, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import settled
+from rankloop.logs.suspecting import suspects_among
 
 VENDORS = 10
 """Each sells as many products; one of them attacks."""
@@ -23,7 +24,8 @@ FIRST_BOT = 1_000_000
 
 
 class Attack(NamedTuple):
-    """Who clicks for the vendor: one client, or a botnet that makes up a share of all visits."""
+    """Who clicks for the vendor: one client, or a botnet that makes up a share of all visits. `chance`: nobody, but the
+    model draws other pages than when it is left alone."""
 
     kind: str
     share: float
@@ -103,6 +105,30 @@ def steered(vendor: Vendor, settings: ModelSettings, visits: int, seed: int, att
         query, client = int(people.integers(len(vendor.shop.training))), int(people.integers(VISITORS))
         made.visit(query, client, number, people.random(PAGE))
     return made
+
+
+class Undone(NamedTuple):
+    """What a person would do who looks at the suspects, and erases them all."""
+
+    bots: int
+    found: int
+    wronged: int
+    """People who are suspected, too."""
+    place: Place
+
+
+def undone(made: Visits) -> Undone:
+    """Erase the suspects' pages, and fold what is left, as `log suspects`, `log erase` and `log refold` do."""
+    settings = made.fold.settings
+    pages = [(shown, decode(closing.kind, closing.body)) for shown, closing in made.events]
+    suspects = {bytes.fromhex(one.removeprefix("hash:")) for one in suspects_among(pages, settings).everybody}
+    clients = {shown.client: shown.number >= FIRST_BOT for shown, _ in made.events}
+    again = Fold(settings)
+    for shown, closing in made.events:
+        if shown.client not in suspects:
+            again.apply(closing, shown)
+    found = sum(clients[client] for client in suspects)
+    return Undone(sum(clients.values()), found, len(suspects) - found, made.vendor.place(again))
 
 
 def name_of(client: int) -> bytes:

@@ -6,6 +6,8 @@ import httpx
 import pytest
 from tests.patience import PATIENCE
 
+from rankloop.live.service import client_hash
+
 from ..live.postgres_server import PASSWORD
 from ..live.serving import Serving
 from ..logs.writing import Log
@@ -61,6 +63,29 @@ def test_erasing_says_what_is_left_and_how_to_go_on(log, store, address, rankloo
     assert "shop: 4 snapshots could not be computed again: erased pages" in out
     _, out, _ = rankloop("log", "erase", address, "--client", "nobody-99")
     assert out == "nothing was erased: no page in this log was shown to a client called 'nobody-99'\n"
+
+
+def test_a_file_of_clients_is_erased_by_name_or_by_hash(log, store, address, rankloop, tmp_path):
+    salt = bytes.fromhex(store.fact("client_salt"))
+    (tmp_path / "who.txt").write_text(f"ann\n\nhash:{client_hash('bob', salt).hex()}\n")
+    code, out, err = rankloop("log", "erase", address, "--clients", str(tmp_path / "who.txt"), "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["impressions"] == 20
+    for wrong, said in (
+        ((), "give one client with --client, or a file of them with --clients"),
+        (("--client", "ann", "--clients", str(tmp_path / "who.txt")), "give one client with --client"),
+        (("--clients", str(tmp_path / "nowhere.txt")), "cannot be read"),
+        (("--client", "hash:xyz"), "after hash: there must be hexadecimal digits"),
+    ):
+        code, out, err = rankloop("log", "erase", address, *wrong)
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+
+
+def test_where_nobody_stands_out_there_are_no_suspects(log, address, rankloop):
+    code, out, err = rankloop("log", "suspects", address, "--model", "shop")
+    assert (code, err) == (0, "")
+    assert out.rstrip().endswith("with a name: nobody stands out")
 
 
 def test_a_fault_is_exit_code_1_and_a_sentence(log, store, address, rankloop):

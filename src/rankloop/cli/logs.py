@@ -9,7 +9,7 @@ import typer
 from rankloop.cli.app import Json, Plugin, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.cli.terminal import progress_after_a_while as progress
-from rankloop.display import counted, size
+from rankloop.display import counted, percent, size
 from rankloop.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -136,21 +136,57 @@ def restore(
 @commands.command()
 def erase(
     store: Store,
-    client: Annotated[str, typer.Option(help="The client, as it was sent with rank requests.")],
+    client: Annotated[str | None, typer.Option(help="The client, as it was sent with rank requests.")] = None,
+    clients: Annotated[
+        Path | None, typer.Option(help="A file with one client per line, or hash:… as `suspects` writes them.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Erase one person's impressions and clicks. Weights stay until a refold."""
-    from rankloop.logs.trimming import erase
+    """Erase people's impressions and clicks. Weights stay until a refold."""
+    from rankloop.logs.trimming import erase, read_clients
 
-    done = erase(store, client)
+    if (client is None) == (clients is None):
+        raise SettingsError("erase: give one client with --client, or a file of them with --clients")
+    done = erase(store, *(read_clients(clients) if clients is not None else [client or ""]))
     if not done.impressions:
-        said = f"nothing was erased: no page in this log was shown to a client called {client!r}"
+        called = f"a client called {client!r}" if client is not None else f"any client in {clients}"
+        said = f"nothing was erased: no page in this log was shown to {called}"
     else:
         said = f"erased {counted(done.impressions, 'impression')} with their clicks; what is left of them:"
         for model in done.models:
             said += f"\n- the weights and snapshots of {model}, until: {refold_command(store, model)} --forget"
         said += LEFT
     _say(json, done, said)
+
+
+@commands.command()
+def suspects(
+    store: Store,
+    model: Annotated[str, typer.Option(help="The model.")],
+    pages: Annotated[int, typer.Option(min=1, help="How many of its newest pages to look at.")] = 20_000,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="Write the suspects here, for erase --clients.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Clients who click for one feature or one document as nobody else does; exit code 1 if there are any.
+
+    Look at them before anything is erased: an unusual taste is no crime.
+    """
+    from rankloop.logs.suspecting import find_suspects
+
+    found = find_suspects(store, model, pages)
+    if out_file is not None and found.found:
+        out_file.write_text("\n".join(found.everybody) + "\n", encoding="utf-8")
+    said = f"looked at {counted(found.pages, 'page')} of {counted(found.clients, 'client')} with a name: "
+    said += f"{counted(len(found.everybody), 'suspect')}" if found.found else "nobody stands out"
+    for one in found.found:
+        what = f"for {one.direction} {one.name}" if one.kind == "feature" else f"for the document {one.name}"
+        said += f"\n- {counted(len(one.clients), 'client')} ({percent(one.pages)} of the pages) click {what}: "
+        said += f"{percent(one.gain)} of what speaks for it"
+    _say(json, found, said)
+    if found.found:
+        raise typer.Exit(1)
 
 
 def refold_command(store: str, model: str) -> str:

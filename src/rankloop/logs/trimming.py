@@ -25,6 +25,8 @@ DAY = 86_400_000
 STEP = 2_000
 """Events that are deleted in one transaction: some hundredths of a second in which nobody else writes."""
 CHUNK = 1_000
+HASH = "hash:"
+"""Before what the log keeps of a client's name, in the place of the name."""
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -80,22 +82,31 @@ def compact(address: str | Path, keep_days: float, at: int, progress: Progress =
         )
 
 
-def erase(address: str | Path, client: str) -> Erased:
-    """Blank one person's impressions and clicks. Their places in the log stay, and so does what models learned."""
-    if not client:
+def read_clients(path: Path) -> list[str]:
+    """Names as they were sent, one per line; or, after `hash:`, what the log keeps of them."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"erase: {path} cannot be read ({error}); it should have one client per line") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def erase(address: str | Path, *clients: str) -> Erased:
+    """Blank people's impressions and clicks. Their places in the log stay, and so does what models learned."""
+    if not clients or not all(clients):
         raise SettingsError("erase: give the client's name, as it was sent with rank requests; it was empty")
     with existing(address) as store, upkeep_lease(store):
         salt = store.fact("client_salt")
         if salt is None:
             return Erased(0, [])
-        hashed = client_hash(client, bytes.fromhex(salt))
+        hashed = [_hashed(client, bytes.fromhex(salt)) for client in clients]
         before = store.erased_events()
         # Doubted before it is done: killed in between, a model must not pass for one that remembers nobody.
         clean = {model.id: since for model in store.models() if (since := store.fact(f"{CLEAN}-{model.id}"))}
         for model_id in clean:
             note_clean(store, model_id, None)
         store.overwrite_deleted()
-        impressions = store.erase(hashed)
+        impressions = sum(store.erase(one) for one in hashed)
         after = store.erased_events()
         met = [model for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
         for model in met:
@@ -105,6 +116,15 @@ def erase(address: str | Path, client: str) -> Erased:
         if impressions:
             store.reclaim(alone=nobody_learns(store, store.models()))
         return Erased(impressions, [model.name for model in met])
+
+
+def _hashed(client: str, salt: bytes) -> bytes:
+    if not client.startswith(HASH):
+        return client_hash(client, salt)
+    try:
+        return bytes.fromhex(client.removeprefix(HASH))
+    except ValueError:
+        raise SettingsError(f"erase: after {HASH} there must be hexadecimal digits; got {client!r}") from None
 
 
 def _first_since(store: Store, since: int) -> int:

@@ -1,0 +1,207 @@
+"""Who may be steering a model: clients who click for one feature or one document as nobody else does.
+
+A botnet cannot be kept out one by one. But whoever clicks for a vendor does so on every page, and that can be noticed,
+and undone: erase them, and refold.
+
+- **Features.** What a page's clicks say for a feature is Σ_k (c_k − C q_k) z_k: where clicks fell, less where they
+  would have fallen by rank alone (q), times the feature's values in deviations of that page. Per click this is a
+  client's pull. Pulls lie around their median, of a client with n clicks within 1/√n of a deviation that the middle
+  half of all clients tells.
+- **Documents.** Of the pages that showed a client a document, on how many did they click on it, and how often did
+  everybody else?
+
+Suspects are those whom chance would hardly produce, however many clients, features and documents there are. Somebody
+with an unusual taste may be among them, so a person decides.
+"""
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import NormalDist
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.settings import ModelSettings
+from rankloop.live.stores import each_event
+from rankloop.logs.access import at_one_moment, find_model
+
+FALSE = 0.001
+"""Logs without anything in them in which somebody would be suspected all the same, if pulls were normal."""
+LEAST_CLICKS, LEAST_SHOWN = 3, 3
+"""Of a client, before anything is said about their pull; and how often they were shown a document."""
+LEAST_CLIENTS = 20
+"""To say what is usual."""
+
+Page = tuple[Event, Closing]
+"""A page as it was shown, and how it was closed."""
+
+
+class Suspicion(msgspec.Struct, frozen=True):
+    """A feature or document that some clients click for.
+
+    Attributes:
+        kind: `feature` or `document`.
+        name: of the feature, or the document's id.
+        direction: whether they click for `more` of it, or `less`.
+        clients: who; `hash:` and what the log keeps of their names, as `erase --clients` takes it.
+        pages: their share of all pages.
+        gain: their share of all that speaks for it: pulls of those who click for it, or clicks on the document.
+    """
+
+    kind: Literal["feature", "document"]
+    name: str
+    direction: Literal["more", "less"]
+    clients: list[str]
+    pages: float
+    gain: float
+
+
+class Suspects(msgspec.Struct, frozen=True):
+    """What was looked at, and what was found."""
+
+    model: str
+    pages: int
+    clients: int
+    found: list[Suspicion]
+
+    @property
+    def everybody(self) -> list[str]:
+        """All who are suspected of anything, once each."""
+        return sorted({client for suspicion in self.found for client in suspicion.clients})
+
+
+def find_suspects(address: str | Path, name: str, pages: int = 20_000) -> Suspects:
+    """Look through a model's newest pages."""
+    with at_one_moment(address) as store:
+        model = find_model(store, name)
+        newest: deque[Event] = deque(each_event(store, kinds=(Kind.CLOSED,), model=model.id), maxlen=pages)
+        shown = ((closed_impression(store, event), decode(event.kind, event.body)) for event in newest)
+        known = [(page, closing) for page, closing in shown if page is not None and page.kind == Kind.SHOWN]
+        return suspects_among(known, settings_of(model))
+
+
+def suspects_among(pages: Iterable[Page], settings: ModelSettings) -> Suspects:
+    """Of pages in the learned order that were really shown, to clients with a name."""
+    seen = _Seen.of(pages, settings)
+    found = [*_by_feature(seen, settings.names), *_by_document(seen)] if len(seen.names) >= LEAST_CLIENTS else []
+    return Suspects(settings.name, int(seen.pages.sum()), len(seen.names), found)
+
+
+class _Seen(NamedTuple):
+    """Per client: their name, pages, clicks and (clients, features) pulls; and of documents (shown, clicked)."""
+
+    names: list[bytes]
+    pages: NDArray[np.float64]
+    clicks: NDArray[np.float64]
+    pulls: NDArray[np.float64]
+    documents: dict[str, dict[int, list[float]]]
+
+    @classmethod
+    def of(cls, pages: Iterable[Page], settings: ModelSettings) -> "_Seen":
+        kept = [page for page in pages if page[0].client and page[1].why != "void"]
+        shares = _shares([closing.clicks for _, closing in kept], settings.page_size)
+        places: dict[bytes, int] = {}
+        rows: list[NDArray[np.float64]] = []
+        documents: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+        for shown, closing in kept:
+            impression: Impression = decode(shown.kind, shown.body)
+            if impression.group != Group.LEARNED:
+                continue
+            place = places.setdefault(shown.client, len(places))
+            if place == len(rows):
+                rows.append(np.zeros(2 + len(settings.names)))
+            clicks = np.array(closing.clicks)
+            rows[place][0] += 1
+            rows[place][1] += clicks.sum()
+            if clicks.any():
+                rows[place][2:] += _pull(impression, settings.precision, clicks, shares)
+            for document, click in zip(impression.shown(), closing.clicks, strict=True):
+                counts = documents[document][place]
+                counts[0] += 1
+                counts[1] += click > 0
+        table = np.array(rows).reshape(-1, 2 + len(settings.names))
+        return cls(list(places), table[:, 0], table[:, 1], table[:, 2:], documents)
+
+    def suspicion(self, kind: str, name: str, direction: str, places: Sequence[int], gain: float) -> Suspicion:
+        clients = [f"hash:{self.names[place].hex()}" for place in places]
+        share = float(self.pages[list(places)].sum() / self.pages.sum())
+        return Suspicion(kind, name, direction, clients, share, gain)  # type: ignore[arg-type]
+
+
+def _shares(clicks: list[list[float]], ranks: int) -> NDArray[np.float64]:
+    """How clicks are spread over ranks, whatever stands there."""
+    total = np.full(ranks, 1e-9)
+    for page in clicks:
+        total[: len(page)] += page
+    shares: NDArray[np.float64] = total / total.sum()
+    return shares
+
+
+def _pull(
+    impression: Impression, precision: str, clicks: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What a page's clicks say for each feature."""
+    X = impression.matrix(precision)[impression.page].astype(np.float64)
+    apart, deviation = X - X.mean(axis=0), X.std(axis=0)
+    z = np.divide(apart, deviation, out=np.zeros_like(apart), where=deviation > 0)
+    expected = shares[: len(clicks)] / shares[: len(clicks)].sum()
+    pull: NDArray[np.float64] = (clicks - clicks.sum() * expected) @ z
+    return pull
+
+
+def _by_feature(seen: _Seen, names: Sequence[str]) -> list[Suspicion]:
+    active = np.flatnonzero(seen.clicks >= LEAST_CLICKS)
+    if len(active) < LEAST_CLIENTS:
+        return []
+    clicks, pulls = seen.clicks[active, None], seen.pulls[active]
+    each = pulls / clicks
+    apart = (each - np.median(each, axis=0)) * np.sqrt(clicks)
+    deviation = np.median(np.abs(apart), axis=0) / NormalDist().inv_cdf(0.75)
+    surprise = np.divide(apart, deviation, out=np.zeros_like(apart), where=deviation > 0)
+    limit = NormalDist().inv_cdf(1 - FALSE / (2 * surprise.size))
+    found = []
+    for feature, name in enumerate(names):
+        for direction, sign in (("more", 1.0), ("less", -1.0)):
+            who = active[sign * surprise[:, feature] > limit]
+            if len(who):
+                speaking = np.maximum(sign * seen.pulls[:, feature], 0.0)
+                gain = float(speaking[who].sum() / speaking.sum())
+                found.append(seen.suspicion("feature", name, direction, who.tolist(), gain))
+    return sorted(found, key=lambda suspicion: -suspicion.gain)
+
+
+def _by_document(seen: _Seen) -> list[Suspicion]:
+    from scipy import stats
+
+    pairs = [
+        (document, place, shown, clicked, *_of_others(counts, place))
+        for document, counts in seen.documents.items()
+        for place, (shown, clicked) in counts.items()
+        if shown >= LEAST_SHOWN and clicked
+    ]
+    if not pairs:
+        return []
+    shown, clicked, others, by_others = np.array([pair[2:] for pair in pairs]).T
+    by_chance = stats.binom.sf(clicked - 1, shown, (by_others + 1) / (others + 2))
+    who: dict[str, list[int]] = defaultdict(list)
+    for (document, place, *_), chance in zip(pairs, by_chance.tolist(), strict=True):
+        if chance < FALSE / len(pairs):
+            who[document].append(place)
+    found = []
+    for document, places in who.items():
+        counts = seen.documents[document]
+        gain = math.fsum(counts[place][1] for place in places) / math.fsum(count[1] for count in counts.values())
+        found.append(seen.suspicion("document", document, "more", places, gain))
+    return sorted(found, key=lambda suspicion: -suspicion.gain)
+
+
+def _of_others(counts: dict[int, list[float]], place: int) -> tuple[float, float]:
+    """How often a document was shown to everybody else, and clicked by them."""
+    shown, clicked = np.array(list(counts.values())).sum(axis=0) - counts[place]
+    return float(shown), float(clicked)
