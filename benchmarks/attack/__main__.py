@@ -29,6 +29,8 @@ from rankloop.run import this_machine
 RATE = 50.0
 """Honest pages a second."""
 WARM_UP = 10.0
+SLOWEST = 40
+"""Pages of each phase that are written down with the second in which they were due."""
 LONGEST_QUIET = 300.0
 MODEL = {"name": "shop", "features": 20, "guards": {"control": 0}, "seed": 1}
 
@@ -101,9 +103,11 @@ async def _peak(watching: "asyncio.Task[list[float]]") -> list[float]:
 
 def _summary(visits: Visits, memory: list[float]) -> dict[str, Any]:
     p50, p99, worst = np.quantile(visits.latencies, [0.5, 0.99, 1.0]).tolist()
+    slowest = sorted(zip(visits.latencies, visits.due, strict=True), reverse=True)[:SLOWEST]
     return {
         "pages": len(visits.latencies), "p50": p50, "p99": p99, "worst": worst, "memory": max(memory),
         "memory_at_the_end": memory[-1], "outcomes": dict(visits.outcomes),
+        "slowest": [(round(at, 2), round(ms, 1)) for ms, at in slowest],
     }  # fmt: skip
 
 

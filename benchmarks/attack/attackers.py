@@ -8,6 +8,7 @@ can. Every attacker begins again when it is refused or cut off. At the end, what
 
 import asyncio
 import json
+import random
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -16,7 +17,8 @@ from contextlib import suppress
 import msgspec
 
 PAUSE = 1.0
-"""Seconds before an attacker begins again: what is measured is the service, not a machine without a processor left."""
+"""Seconds before an attacker begins again, give or take a half: the service is measured, not a machine without a
+processor left."""
 KINDS = {"stalled sign-ins": 300, "stalled bodies": 20, "unread answers": 20, "keyless flood": 32, "sign-ins": 8,
          "hostile bodies": 1, "nonsense": 4}  # fmt: skip
 """How many of each are at work at a time."""
@@ -61,7 +63,7 @@ class Attack:
                 self.told[kind][await act()] += 1
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
                 self.told[kind]["cut off"] += 1
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(PAUSE * (0.5 + random.random()))
 
     async def _talk(self, sent: bytes, *, times: int = 1) -> str:
         """Send something and read what comes; the last status."""

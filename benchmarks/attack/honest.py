@@ -25,8 +25,10 @@ class Acknowledged(NamedTuple):
 
 
 class Visits(NamedTuple):
-    """A stretch of honest traffic: milliseconds from due to answered, and what became of the requests."""
+    """A stretch of honest traffic: when pages were due, milliseconds until they came, and what became of them."""
 
+    began: float
+    due: list[float]
     latencies: list[float]
     outcomes: Counter[str]
 
@@ -91,13 +93,13 @@ class Visitors:
     async def first(self) -> None:
         """One page, however long it takes: the first use of a new version compiles."""
         patience, self._caller.patience = self._caller.patience, 600.0
-        await self._visit(time.perf_counter(), Visits([], Counter()))
+        await self._visit(time.perf_counter(), Visits(0.0, [], [], Counter()))
         self._caller.patience = patience
 
     async def come(self, seconds: float) -> Visits:
         """As many as come within so many seconds; waits until the last has left."""
-        visits = Visits([], Counter())
         began, due, under_way = time.perf_counter(), 0.0, set()
+        visits = Visits(began, [], [], Counter())
         while (due := due + self._draw.exponential(1.0 / self._rate)) < seconds:
             await asyncio.sleep(max(0.0, began + due - time.perf_counter()))
             visit = asyncio.create_task(self._visit(began + due, visits))
@@ -109,6 +111,7 @@ class Visitors:
     async def _visit(self, due: float, visits: Visits) -> None:
         body = {"query": "q", "client": f"c{int(self._draw.integers(1000))}", "candidates": self._candidates}
         status, page = await self._caller.post(f"/v1/models/{self._model}/rank", body)
+        visits.due.append(due - visits.began)
         visits.latencies.append((time.perf_counter() - due) * 1e3)
         visits.outcomes[f"rank {'fallback' if status == 200 and not page['impression'] else status}"] += 1
         if status != 200 or not page["impression"]:

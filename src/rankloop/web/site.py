@@ -55,7 +55,7 @@ class Site:
         own = PackageLoader("rankloop.web")
         self._environment = Environment(
             loader=ChoiceLoader([own, templates]) if templates else own, autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
+            trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._environment.globals |= {"static": address_of, "version": __version__}
         pages.add_route("/static/{name:path}", static_file, ["GET"])
