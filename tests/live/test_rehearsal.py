@@ -5,7 +5,7 @@ import pytest
 import rankloop as rl
 from rankloop.kernels import compiler
 from rankloop.live.fold import Fold
-from rankloop.live.rehearsal import rehearse
+from rankloop.live.rehearsal import rehearse, rehearse_all
 from rankloop.live.scaling import Fixed
 from rankloop.live.settings import Guards, IncomingOrder, ModelSettings, Weights
 
@@ -67,3 +67,10 @@ def test_a_rehearsal_is_as_small_for_a_large_model(monkeypatch):
     )
     rehearse(ModelSettings(name="m", features=2_000, page_size=500, guards=Guards(control=0)))
     assert [(len(settings.names), settings.page_size) for settings in made] == [(2, 3)]
+
+
+def test_every_method_that_can_be_served_is_rehearsed_for_an_image(monkeypatch):
+    rehearsed = []
+    monkeypatch.setattr("rankloop.live.rehearsal.rehearse", rehearsed.append)
+    rehearse_all()
+    assert {"Posterior", "ROLTR", "PDGD", "PairRank"} <= {settings.learner.name for settings in rehearsed}

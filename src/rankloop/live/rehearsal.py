@@ -7,6 +7,7 @@ model stands for a large one, and a rehearsal on kernels that are there takes mi
 import numpy as np
 from msgspec.structs import replace
 
+from rankloop.learners import LEARNERS
 from rankloop.live.events import PRECISIONS, Closing, Event, Group, Kind, encode
 from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
@@ -43,3 +44,15 @@ def _small(settings: ModelSettings) -> ModelSettings:
         settings, features=tuple(f"f{place}" for place in range(FEATURES)), page_size=RANKS, start=Zeros(),
         scaling=scaling, guards=guards, seed=1,
     )  # fmt: skip
+
+
+def rehearse_all() -> None:
+    """Compile what every method needs that a service can learn with, as it is by default: for an image, say, that is
+    to hold its kernels (`python -m rankloop.live.rehearsal`)."""
+    for kind in LEARNERS.values():
+        if not kind.needs_grades():
+            rehearse(ModelSettings(name=kind.__name__, features=FEATURES, learner=kind()))
+
+
+if __name__ == "__main__":
+    rehearse_all()
