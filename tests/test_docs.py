@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 from tests import preloaded
 from tests.patience import COMMAND, PATIENT, end, run, wait_until
@@ -19,6 +20,7 @@ from website import commands as commands_page
 import rankloop
 from rankloop import client
 from rankloop.home import home
+from rankloop.kernels import draws
 from rankloop.learners import LEARNERS
 from rankloop.studies.runner import make_plan
 from rankloop.studies.specification import cells, parse
@@ -60,6 +62,15 @@ def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request
             reader.type(command)
         for program in programs(page):
             reader.run([sys.executable, "-c", program], program)
+
+
+def test_the_recipe_for_random_weights_holds_for_every_seed():
+    """A key has 64 bits; in plain Python half of all keys fit no signed number."""
+    [recipe] = re.findall(r"`(fill_normals\(.*?out\))`", (ROOT / "docs/extending.md").read_text())
+    for seed in range(40):
+        out = np.zeros(9, np.float32)
+        exec(recipe, vars(draws) | {"np": np, "seed": seed, "out": out})
+        assert (out != 0).all()
 
 
 def programs(page):
