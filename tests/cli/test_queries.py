@@ -34,9 +34,12 @@ def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_
 
 
 def test_a_method_that_was_not_run_is_named(rankloop, folder):
-    code, _, err = rankloop("results", "queries", folder, "DBGD")
+    code, _, err = rankloop("results", "queries", folder, "RankNut")
     assert code == 2
-    assert "no runs of DBGD and PDGD" in err
+    assert "no method 'RankNut'; choose from 'ROLTR', 'PDGD'" in err
+    code, _, err = rankloop("results", "queries", folder, "ROLTR", "--user", "nosy")
+    assert code == 2
+    assert "no user 'nosy'; choose from 'noisy'" in err
 
 
 def test_results_and_report_show_the_metric_that_is_asked_for(rankloop, folder):
@@ -47,6 +50,13 @@ def test_results_and_report_show_the_metric_that_is_asked_for(rankloop, folder):
     code, out, _ = rankloop("results", folder, "--json")
     row = json.loads(out)["rows"][0]
     assert {"offline_map", "online_ndcg", "offline_ndcg"} <= row.keys()
+    code, out, _ = rankloop("results", folder, "--metric", "map", "--json")
+    found = json.loads(out)
+    assert (found["metric"], found["rows"][0]) == ("map", row)
+    [one] = found["comparisons"]
+    [theirs] = (other["offline_map"]["mean"] for other in found["rows"] if other["label"] == "PDGD")
+    assert one["measure"] == "offline_map"
+    assert one["difference"] == pytest.approx(row["offline_map"]["mean"] - theirs)
     code, out, _ = rankloop("report", folder, "--metric", "map")
     assert code == 0
     assert "MAP on held-out queries" in (folder / "report.md").read_text()

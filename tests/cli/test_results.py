@@ -104,6 +104,24 @@ def test_records_are_verified_by_computing_some_again(rankloop, finished):
     assert "computing again: 2 of 2 done" in said
 
 
+def test_a_study_that_was_killed_shows_what_is_finished(rankloop, finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "results.parquet").unlink()
+    code, out, _ = rankloop("results", tmp_path, "--json")
+    assert (code, json.loads(out)["runs"]) == (0, 16)
+    assert rankloop("report", tmp_path)[0] == 0
+    assert rankloop("results", "verify", tmp_path, "--sample", "1")[0] == 0
+    for path in (tmp_path / "runs").iterdir():
+        path.unlink()
+    code, out, _ = rankloop("results", tmp_path, "--json")
+    assert (code, json.loads(out)["runs"]) == (0, 0)
+    assert rankloop("results", tmp_path)[:2] == (0, "No run is finished.\n")
+    for words in (("verify", tmp_path), ("queries", tmp_path, "ROLTR")):
+        code, _, said = rankloop("results", *words)
+        assert code == 2
+        assert "is finished; the same `rankloop run` goes on with the study" in " ".join(said.split())
+
+
 def test_a_record_that_was_changed_is_exit_code_1(rankloop, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "results.parquet", *(tmp_path / "runs").glob("*.parquet")):

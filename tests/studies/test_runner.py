@@ -204,8 +204,18 @@ def test_results_are_read_back_without_the_data(tmp_path):
     assert repr(back.records) == repr(outcome.results.records)  # NaN is not equal to itself
     curves = pq.read_table(tmp_path / "curves.parquet").to_pylist()
     assert len(curves) == 16 * 3
-    with pytest.raises(DataError, match="holds no results"):
+    with pytest.raises(DataError, match=r"runs holds no results of a study: study\.toml is missing"):
         read_results(tmp_path / "runs")
+
+
+def test_what_is_finished_is_read_before_a_study_ends(tmp_path):
+    outcome = run(SMALL, tmp_path)
+    for name in ("results.parquet", "curves.parquet"):
+        (tmp_path / name).unlink()
+    assert repr(read_results(str(tmp_path)).records) == repr(outcome.results.records)
+    for path in (tmp_path / "runs").iterdir():
+        path.unlink()
+    assert read_results(tmp_path).records == []
 
 
 @pytest.mark.slow

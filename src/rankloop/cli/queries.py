@@ -32,9 +32,9 @@ def queries(
     Example: [bold]rankloop results queries results/quick ROLTR --against PDGD --user noisy[/bold].
     """
     from rankloop.studies.by_query import compare_queries
-    from rankloop.studies.records import read_results
+    from rankloop.studies.records import read_results, require_finished
 
-    results = read_results(folder).by(metric)
+    results = require_finished(read_results(folder), folder).by(metric)
     place = {"grid": grid, "collection": collection, "user": user}
     made = compare_queries(results, folder, label, against, name=results.metric.name, **place)
     if picture is not None:

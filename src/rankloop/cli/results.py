@@ -13,6 +13,7 @@ from rankloop.cli.terminal import out, print_json, print_table, progress_in_step
 from rankloop.display import counted, mean_text, p_equals, signed
 
 if TYPE_CHECKING:
+    from rankloop.metrics.names import Metric
     from rankloop.studies.comparisons import Compared
     from rankloop.studies.coverage import Coverage
     from rankloop.studies.records import Record, Results
@@ -80,11 +81,11 @@ def verify(
     from rankloop.engines import engine
     from rankloop.settings import require_whole_number
     from rankloop.studies import verifying
-    from rankloop.studies.records import read_results
+    from rankloop.studies.records import read_results, require_finished
 
     size = require_whole_number("verify", "sample", sample, at_least=1)
     workers = os.cpu_count() or 1 if workers is None else require_whole_number("verify", "workers", workers, at_least=1)
-    found = read_results(folder)
+    found = require_finished(read_results(folder), folder)
     drawn = verifying.sample(found, size, seed)
     checked = []
     with progress_in_steps("computing again", len(drawn)) as advance, engine("threads", workers) as place:
@@ -117,7 +118,7 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         _show_regret(results.regret, json)
         return
     if json:
-        print_json(_summary(results))
+        print_json(_summary(results, metric))
         return
     if not results.records:
         out.print("No run is finished.")
@@ -170,15 +171,21 @@ def _show_regret(found: "Findings", json: bool) -> None:
 FIELDS = (("online_ndcg", "online", 1), ("offline_ndcg", "offline", 4))
 
 
-def _summary(results: "Results") -> dict[str, Any]:
-    """Everything that the tables show, as plain values."""
+def _fields(metric: "Metric") -> tuple[tuple[str, str, int], ...]:
+    """What can be shown by a metric: no page shows a whole ranking."""
+    return FIELDS if metric.is_seen_on_pages else FIELDS[1:]
+
+
+def _summary(results: "Results", metric: str | None) -> dict[str, Any]:
+    """Everything that the tables show, as plain values: runs by every metric, comparisons by the one that is shown."""
     from rankloop.studies.comparisons import mean_of, values_of
     from rankloop.studies.coverage import Coverage
 
-    coverage = Coverage(results)
+    shown = results.by(metric) if results.records else results
+    coverage = Coverage(shown)
     return {
         "study": results.study.name,
-        "metric": results.metric.name,
+        "metric": shown.metric.name,
         "runs": len(results.records),
         "left_out": results.left_out,
         "generalises_to": results.reading.generalise_to,
@@ -214,8 +221,11 @@ def _others(results: "Results", runs: "list[Record]") -> dict[str, Any]:
 
 
 def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
+    from rankloop.metrics.names import is_page_ndcg
     from rankloop.studies.comparisons import against_baseline
 
+    metric = coverage.results.metric
+    named = "ndcg" if is_page_ndcg(metric) else metric.name
     return [
         {
             "grid": grid,
@@ -223,7 +233,7 @@ def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
             "user": one.user,
             "label": one.label,
             "against": one.baseline,
-            "measure": field,
+            "measure": f"{where}_{named}",
             "difference": one.test.difference.estimate,
             "half_width": one.test.difference.half_width(),
             "p": one.test.p,
@@ -231,7 +241,7 @@ def _comparisons(coverage: "Coverage", grid: str) -> list[dict[str, Any]]:
             "pairs": one.test.pairs,
             "probability_of_improvement": one.better._asdict(),
         }
-        for field, _, _ in FIELDS
+        for field, where, _ in _fields(metric)
         for one in against_baseline(coverage, grid, field)
     ]
 
@@ -240,7 +250,7 @@ def _show_place(coverage: "Coverage", grid: str, collection: str, user: str) -> 
     from rankloop.studies.comparisons import against_baseline, mean_of, standing, values_of
 
     metric = coverage.results.metric
-    shown = FIELDS if metric.is_seen_on_pages else FIELDS[1:]  # no page shows a whole ranking
+    shown = _fields(metric)
     headings = [text for _, where, _ in shown for text in (f"{where} {metric.title}", "")]
     made = table(escape(f"{user} clicks, {collection}"), *headings, "impressions/s", "runs")
     first = {field: standing(coverage, grid, collection, user, field) for field, _, _ in shown}

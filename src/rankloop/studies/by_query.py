@@ -17,6 +17,7 @@ from rankloop.metrics.names import Metric, metric
 from rankloop.statistics import Interval, interval, paired_comparison
 from rankloop.studies.records import Record, Results, read_queries
 
+_CALLED = {"label": "method"}
 _SAME = 1e-6  # values are kept in single precision
 
 
@@ -76,6 +77,9 @@ def compare_queries(
     """
     made = []
     wanted = {key: value for key, value in place.items() if value is not None}
+    for what, word in (*wanted.items(), ("label", label), ("label", against)):
+        if word not in (known := results.axis(what)):
+            raise SettingsError(f"no {_CALLED.get(what, what)} {word!r}; choose from {', '.join(map(repr, known))}")
     for grid in results.axis("grid", **wanted):
         for collection in results.axis("collection", **wanted | {"grid": grid}):
             for user in results.axis("user", **wanted | {"grid": grid, "collection": collection}):
@@ -84,9 +88,9 @@ def compare_queries(
                 if found := _paired(ours, theirs):
                     made.append(_compared(folder, found, _metric(results, name)))
     if not made:
-        there = ", ".join(results.axis("label", **wanted)) or "nothing"
+        there = ", ".join(map(repr, results.axis("label", **wanted))) or "no runs"
         raise SettingsError(
-            f"no runs of {label} and {against} share a place, a seed and a fold; study {results.study.name} has {there}"
+            f"no runs of {label!r} and {against!r} share a place, a seed and a fold; what was asked for has {there}"
         )
     return made
 

@@ -363,17 +363,39 @@ def with_folder(results: Results, folder: Path) -> Results:
     return results
 
 
-def read_results(folder: Path) -> Results:
-    """A results folder, read back; the collections need not be there."""
+def read_results(folder: str | Path) -> Results:
+    """A results folder, read back; the collections need not be there.
+
+    The summary is written when a study ends. Where there is none yet, the runs that are finished are read one by one.
+    """
+    folder = Path(folder)
+    study = _read_study(folder)
     try:
-        study = msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
         rows = pq.read_table(folder / "results.parquet").to_pylist()
         documents = [row | {name: json.loads(row[name]) for name in _DOCUMENTS} for row in rows]
         return with_folder(Results(study, msgspec.convert(documents, list[Record])), folder)
-    except FileNotFoundError as error:
-        raise DataError(f"{folder} holds no results of a study: {Path(error.filename).name} is missing") from None
+    except FileNotFoundError:
+        from rankloop.studies.found import find_records
+
+        return with_folder(Results(study, read_records(folder, find_records(folder, study))), folder)
     except (OSError, pa.ArrowException, msgspec.DecodeError, KeyError, ValueError) as error:
         raise DataError(f"{folder} holds no readable results: {error}") from None
+
+
+def _read_study(folder: Path) -> Study:
+    try:
+        return msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
+    except FileNotFoundError:
+        raise DataError(f"{folder} holds no results of a study: study.toml is missing") from None
+    except (OSError, msgspec.DecodeError) as error:
+        raise DataError(f"{folder} holds no readable results: {error}") from None
+
+
+def require_finished(results: Results, folder: Path) -> Results:
+    """The results; refuse a folder in which no run is finished."""
+    if not results.records:
+        raise DataError(f"no run in {folder} is finished; the same `rankloop run` goes on with the study")
+    return results
 
 
 _DOCUMENTS = ("settings", "manifest")
