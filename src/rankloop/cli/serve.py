@@ -38,12 +38,13 @@ def serve(
     plugin: Plugin = None,
 ) -> None:
     """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
-    from rankloop.live.log_lines import set_up
+    from rankloop.live import log_lines, tracing
     from rankloop.live.requests import Limits
     from rankloop.live.serving import serve
     from rankloop.web.dashboard import add_dashboard
 
-    set_up(log.value)
+    log_lines.set_up(log.value)
+    tracing.set_up()
     limits = Limits(
         candidates=max_candidates, body_bytes=max_body, bodies_bytes=max_bodies, rate=rate, keyless_rate=keyless_rate,
         keyless_connections=keyless_connections,

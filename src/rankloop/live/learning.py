@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.live import tracing
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View, stand_in
@@ -213,7 +214,8 @@ class Learner:
         """Take one event in; False if it returns to a state that cannot be read: then its model waits for a refold."""
         guarded, outlying = fold.guarded, set(fold.outliers)
         try:
-            fold.apply(event, closed_impression(self._store, event))
+            with tracing.learning(event.model, event.number):
+                fold.apply(event, closed_impression(self._store, event))
         except StateError as error:
             self._set_aside(event.model, error)
             self._publish(event.model, stand_in(fold.settings, fold.version, event.offset, str(error)))

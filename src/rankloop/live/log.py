@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.live import tracing
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Clicks, Closing, Event, Kind, encode, now
 from rankloop.live.stores.contract import Store, Transaction
@@ -124,6 +125,12 @@ class _Waiting(NamedTuple):
     future: Any
     alone: bool
     """Whether its result is one entry's, and not a list."""
+    belongs: Any
+    """The trace of whoever asked, if that is followed."""
+
+    def closed(self) -> list[tuple[int, int]]:
+        """The pages that it closes."""
+        return [(entry.model, entry.number) for entry in self.entries if isinstance(entry, Close)]
 
     @property
     def bytes(self) -> int:
@@ -184,14 +191,14 @@ class Writer:
 
         Any kind of future will do, as long as `delivery` knows how to reach it.
         """
-        return self._put(_Waiting([entry], Future() if future is None else future, alone=True))
+        return self._put(_Waiting([entry], Future() if future is None else future, True, tracing.current()))
 
     def append_all(self, entries: Sequence[Entry], future: Any = None) -> Any:
         """The same for several, in one transaction; the future's result is the list of theirs. Refused at once if more
         waits than memory should hold."""
         if self._waiting_bytes > WAITING_BYTES:
             raise StoreError("it is behind, and too much waits for it already")
-        return self._put(_Waiting(entries, Future() if future is None else future, alone=False))
+        return self._put(_Waiting(entries, Future() if future is None else future, False, tracing.current()))
 
     def _put(self, waiting: _Waiting) -> Any:
         with self._counting:
@@ -258,6 +265,7 @@ class Writer:
         batch = [waiting for waiting in batch if not waiting.future.done()]
         if not batch:
             return
+        began = time.time_ns()
         try:
             with self._store.transaction() as transaction:
                 results = settle(transaction, [entry for waiting in batch for entry in waiting.entries])
@@ -266,6 +274,7 @@ class Writer:
             self._delivery([(waiting.future, None, error) for waiting in batch])
             return
         self._failure = None
+        tracing.committed(((waiting.belongs, waiting.closed()) for waiting in batch), began)
         result = iter(results)
         self._delivery([
             (waiting.future, next(result) if waiting.alone else [next(result) for _ in waiting.entries], None)

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Match, Route
 
+from rankloop.live import tracing
 from rankloop.live.errors import RequestError
 from rankloop.live.http import endpoints, exports, ubi
 from rankloop.live.http.bodies import Body, Room
@@ -147,6 +148,10 @@ class Application:
         await self.pages(scope, receive, send)
 
     async def _answer(self, endpoint: Endpoint, scope: Any, receive: Any, path: dict[str, str]) -> Encoded:
+        with tracing.request(endpoint.name, scope["headers"]):
+            return await self._answered(endpoint, scope, receive, path)
+
+    async def _answered(self, endpoint: Endpoint, scope: Any, receive: Any, path: dict[str, str]) -> Encoded:
         began = time.perf_counter()
         headers = dict(scope["headers"])
         media_type = media_type_of(headers)
