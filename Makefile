@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop regret components clean
+.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -82,6 +82,9 @@ bench-attack: $(VENV)/.installed-dev  ## honest traffic beside an attack: two mi
 
 bench-shop: $(VENV)/.installed-dev ## how fast the README's model learns in a simulated shop
 	@$(BIN)/python -m benchmarks.shop --json benchmarks/shop/figures.json --out docs/shop.md
+
+bench-steering: $(VENV)/.installed-dev ## how far one client, or a botnet, can steer a model
+	@$(BIN)/python -m benchmarks.steering --json benchmarks/steering/figures.json
 
 regret: $(VENV)/.installed-dev     ## what learning costs: the study of regret on all collections at hand
 	@$(BIN)/python -m benchmarks.regret --json benchmarks/regret/figures.json --out docs/regret.md --picture docs/images/regret.png

@@ -397,7 +397,7 @@ def spoiled(state, **other):
     lambda state: spoiled(state, arrays={"ranker.weights": b"123"}),
     lambda state: spoiled(state, scaling={"count": 1.0, "mean": b"", "m2": b"", "frozen": False}),
     lambda state: spoiled(state, scaling={"count": None}),
-    lambda state: spoiled(state, influence={"counts": b"\0" * 8, "named": 0, "unnamed": 0}),
+    lambda state: spoiled(state, influence={"counts": b"\0" * 8, "pages": 0, "named": 0, "unnamed": 0}),
     lambda state: spoiled(state, mode="asleep"),
     lambda state: spoiled(state, version=None),
 ])  # fmt: skip

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from rankloop.learners import PDGD, ROLTR, PairRank, Posterior
 from rankloop.live.errors import StateError
+from rankloop.live.events import Kind
 from rankloop.live.fold import Fold
 from rankloop.live.influence import LEAST, PARTS, Influence, KeptInfluence
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
 
 from .diary import FOR_ALL, Diary, page_of
+from .in_process import rank, running, told
 
 X = np.random.default_rng(1).normal(size=(6, 3)).astype(np.float32)
 DEFAULT = Guards()
@@ -59,7 +61,7 @@ def test_the_first_pages_count_in_full_and_later_ones_less_and_less():
 @given(st.integers(0, 3_000), st.integers(1, 2_000), st.sampled_from([1, 5, 20]), st.sampled_from([0.0, 0.01, 0.1]))
 def test_a_client_never_counts_for_more_than_their_pages_and_a_share_of_the_others(others, pages, free, share):
     guards, influence = Guards(client_pages=free, client_share=share), Influence()
-    influence.named = others
+    influence.pages = others
     assert taught(influence, name(1), pages, guards) <= free + share * others + 1e-9
 
 
@@ -89,7 +91,7 @@ def test_hardly_anybody_is_taken_for_somebody_else():
     influence, random = Influence(), np.random.default_rng(3)
     for row in range(2):
         np.add.at(influence.counts[row], random.integers(PARTS, size=300_000), 1)
-    influence.named = 310_000
+    influence.pages = 310_000
     taught(influence, name(1), 10_000)
     assert influence.weight(name(1), DEFAULT) < 0.1
     weights = [influence.weight(name(client), DEFAULT) for client in range(2, 302)]
@@ -127,6 +129,42 @@ def test_what_came_before_anybody_had_a_name_is_not_held_against_the_unnamed():
     for client in range(30):
         influence.note(name(client), DEFAULT)
     assert influence.weight(b"", DEFAULT) == 1.0
+
+
+# Networks
+
+
+def test_a_network_is_bounded_whatever_its_clients_call_themselves():
+    influence, total = Influence(), 0.0
+    for visit in range(500):
+        weight = influence.weight(name(visit), DEFAULT, network=name(-1 % 2**32))
+        total += weight
+        if weight:
+            influence.note(name(visit), DEFAULT, network=name(-1 % 2**32))
+    assert total <= 20
+    assert influence.weight(name(1), DEFAULT) == 1.0
+
+
+def test_networks_bound_where_clients_have_no_names():
+    influence = Influence()
+    for _ in range(100):
+        influence.note(b"", DEFAULT, network=name(1))
+    assert influence.weight(b"", DEFAULT) == 1.0
+    assert influence.weight(b"", DEFAULT, network=name(1)) < 0.1
+    assert influence.weight(b"", DEFAULT, network=name(2)) == 1.0
+
+
+def test_a_network_is_kept_as_a_keyed_hash_and_is_no_client(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            for network in ("10.1.0.0/16", "10.1.0.0/16", None):
+                await rank(service, client="10.1.0.0/16", network=network)
+            return [event for event in service.store.events(0, 100) if event.kind == Kind.SHOWN]
+
+    one, two, none = told(story())
+    assert page_of(one).network == page_of(two).network != one.client
+    assert len(page_of(one).network) == 16
+    assert page_of(none).network == b""
 
 
 # What it does to a model
@@ -188,7 +226,7 @@ def test_counts_that_cannot_be_read_are_damage():
     kept["influence"]["counts"] = b"123"
     with pytest.raises(StateError, match="its kept state is damaged"):
         Fold.restored(model(), msgspec.msgpack.encode(kept), 3)
-    assert KeptInfluence(b"", 0, 0).named == 0
+    assert KeptInfluence(b"", 0, 0, 0).named == 0
 
 
 def test_a_state_without_counts_was_written_by_an_earlier_version_and_a_refold_helps():

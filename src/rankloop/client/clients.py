@@ -180,6 +180,7 @@ class Client(_Settings):
         *,
         query: str = "",
         client: str | None = None,
+        network: str | None = None,
         size: int | None = None,
         pinned: Mapping[str, int] | None = None,
         rest: bool = False,
@@ -192,13 +193,15 @@ class Client(_Settings):
             matrix: (candidates, features): the faster way.
             query: what was searched for; kept in the log.
             client: who searches, as something stable and meaningless; the service keeps a keyed hash.
+            network: where they come from, such as an address group; the same.
             size: how many to show; the model's page size by default.
             pinned: `{id: rank}`, ranks from 1, for documents that must stand there.
             rest: also return the candidates that are not on the page.
         """
-        body = rank_body(
-            candidates, matrix, query=query, client=client, size=size, pinned=pinned_ranks(pinned), rest=rest
-        )
+        asked = {"query": query, "client": client, "size": size, "rest": rest}
+        if network is not None:
+            asked["network"] = network
+        body = rank_body(candidates, matrix, pinned=pinned_ranks(pinned), **asked)
         return (yield from self._conversation.rank(model, body, list(candidates)))
 
     @_waits

@@ -89,6 +89,8 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """Mean over shown documents of |rank shown − rank without exploration|."""
     greedy: bool = False
     """Shown by a frozen model, without exploration: nothing can be learned from what was not drawn."""
+    network: bytes = b""
+    """A keyed hash of where it came from; empty if unknown."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""

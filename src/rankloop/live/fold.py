@@ -145,7 +145,7 @@ class Fold:
         if fate == "learned":
             self.version += 1
             self.explored += impression.displacement
-            self.influence.note(shown.client, self.settings.guards)
+            self.influence.note(shown.client, self.settings.guards, impression.network)
         return fate
 
     def _fate(self, closing: Closing, impression: Impression) -> str:
@@ -160,7 +160,7 @@ class Fold:
         return "learned"
 
     def _learn(self, impression: Impression, shown: Event, clicks: list[float]) -> str:
-        counts = self.influence.weight(shown.client, self.settings.guards)
+        counts = self.influence.weight(shown.client, self.settings.guards, impression.network)
         if counts == 0.0:
             return "capped"
         raw = impression.matrix(self.settings.precision)

@@ -33,6 +33,7 @@ class Request(NamedTuple):
     size: int
     pinned: dict[int, int]
     """candidate → rank, both from 0."""
+    network: bytes = b""
 
 
 class DrawnPage(NamedTuple):
@@ -89,6 +90,7 @@ class Ranking:
             log_probability=drawn.log_probability,
             displacement=_displacement(drawn._replace(scores=best), request, group),
             greedy=group == Group.LEARNED and view.mode == "frozen",
+            network=request.network,
         )
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])

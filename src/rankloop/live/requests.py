@@ -55,6 +55,7 @@ class RankBody(msgspec.Struct, forbid_unknown_fields=True):
 
     query: Text = ""
     client: Id | None = None
+    network: Id | None = None
     candidates: list[Candidate] | None = None
     ids: list[Id] | None = None
     matrix: bytes | None = None
@@ -102,7 +103,9 @@ class RollBackBody(msgspec.Struct, forbid_unknown_fields=True):
     version: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
-def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, client: bytes) -> Request:
+def checked_request(
+    body: RankBody, settings: ModelSettings, limits: Limits, client: bytes, network: bytes = b""
+) -> Request:
     """The request, ready to be ranked; refused with a sentence if it cannot be."""
     ids = _ids(body)
     if not ids:
@@ -116,7 +119,7 @@ def checked_request(body: RankBody, settings: ModelSettings, limits: Limits, cli
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
     features = _stored(_features(body, ids, settings), ids, settings)
-    return Request(body.query, client, ids, features, size, _pinned(body, ids, min(size, len(ids))))
+    return Request(body.query, client, ids, features, size, _pinned(body, ids, min(size, len(ids))), network)
 
 
 def _ids(body: RankBody) -> list[str]:

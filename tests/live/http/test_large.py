@@ -56,7 +56,7 @@ def test_a_matrix_is_what_it_is_too(media_type):
     ({"candidates": [{"id": "", "features": []}]}, r"length >= 1 - at `\$.candidates\[0\].id`"),
     ({"candidates": [{"id": "a"}]}, r"missing required field `features` - at `\$.candidates\[0\]`"),
     ({"candidates": [{"id": "a", "features": [], "x": 1}]}, r"candidates.0: unknown field `x`; use id, features"),
-    ({"sise": 3}, r"unknown field `sise`; use query, client, candidates"),
+    ({"sise": 3}, r"unknown field `sise`; use query, client, network, candidates"),
     ({"candidates": [{"id": "a", "features": [0] * 10_001}]}, r"length <= 10000"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_in_a_sentence(media_type, change, sentence):
