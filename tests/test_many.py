@@ -85,6 +85,15 @@ def test_a_mistake_is_a_sentence(changes, words):
         simulate_many(**asked)
 
 
+def test_a_run_that_fails_in_somebodys_own_code_is_named_and_keeps_its_cause():
+    def clumsy(grades):
+        raise KeyError("boom")
+
+    with pytest.raises(KeyError) as caught:
+        simulate_many(PDGD(), clumsy, DATA, 5, seeds=[3])
+    assert caught.value.__notes__ == ["in the run PDGD, clumsy, small, seed 3"]
+
+
 def test_a_run_that_fails_is_named_and_the_others_are_stopped(monkeypatch):
     """One run waits until it is told to stop, and so never returns unless the other's failure stops it."""
     waiting = threading.Event()

@@ -1,5 +1,6 @@
 """The simulation is a function of its seed: same bits wherever it runs."""
 
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -303,3 +304,27 @@ def test_impossible_settings_are_refused_with_a_sentence(settings, reason):
     with pytest.raises(SettingsError) as caught:
         simulate(ROLTR(), noisy(), DATA, **arguments)
     assert reason in str(caught.value)
+
+
+class Own:
+    """A learner in plain Python."""
+
+    def rank(self, X):
+        return np.arange(len(X))
+
+    def learn(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("learner", "user", "hint"),
+    [
+        (PDGD(), noisy, "user is rl.users.noisy itself, which has to be called; did you mean rl.users.noisy()?"),
+        (PDGD, noisy(), "learner is rl.PDGD itself, which has to be called; did you mean rl.PDGD()?"),
+        (Own, noisy(), "learner is Own itself, which has to be called; did you mean Own()?"),
+    ],
+    ids=["user", "learner", "own"],
+)
+def test_whoever_forgets_the_parentheses_is_told(learner, user, hint):
+    with pytest.raises(SettingsError, match=re.escape(f"simulate: {hint}")):
+        simulate(learner, user, DATA, 5, 1)

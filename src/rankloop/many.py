@@ -91,9 +91,15 @@ class _Job(NamedTuple):
             )
         except RankloopError as error:
             raise type(error)(f"{self}: {error}") from error.__cause__
+        except Exception as error:
+            error.add_note(f"in the run {self}")
+            raise
 
     def __str__(self) -> str:
-        names = (getattr(one, "name", None) or type(one).__name__ for one in (self.learner, self.user, self.data))
+        names = (
+            getattr(one, "name", None) or getattr(one, "__name__", None) or type(one).__name__
+            for one in (self.learner, self.user, self.data)
+        )
         return f"{', '.join(map(str, names))}, seed {self.seed}"
 
 

@@ -4,6 +4,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
@@ -91,6 +92,8 @@ def simulate(
         "gradient_variance": gradient_variance,
         "nothing_relevant": nothing_relevant,
     }
+    _require_called("learner", learner)
+    _require_called("user", user)
     learner, user = taken_as(Learner, learner), taken_as(User, user)
     if not isinstance(learner, Bare):
         require_learner("simulate", learner)
@@ -287,6 +290,15 @@ def _measured(
     if learner.learns_from == "nothing":
         return measured(checkpoints[:1], data.test, chosen, highest_grade=highest)
     return measured(checkpoints, data.test, chosen, ranker=learner.scoring_ranker, highest_grade=highest)
+
+
+def _require_called(name: str, given: Any) -> None:
+    """Refuse a class, or a function that makes people, where somebody forgot the parentheses."""
+    makes = isinstance(given, FunctionType) and given.__module__.startswith("rankloop.users.")
+    if makes or isinstance(given, type):
+        shown = f"rl.users.{given.__name__}" if makes else given.__name__
+        shown = f"rl.{shown}" if given.__module__.startswith("rankloop.learners.") else shown
+        raise SettingsError(f"simulate: {name} is {shown} itself, which has to be called; did you mean {shown}()?")
 
 
 def _check(settings: dict[str, Any]) -> None:

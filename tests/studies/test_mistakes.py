@@ -1,5 +1,9 @@
 """What the compiler says, in one sentence; and a study whose plugin cannot be compiled."""
 
+import json
+import sys
+from pathlib import Path
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -7,7 +11,8 @@ from numba import njit
 from tests import preloaded
 
 from rankloop.errors import SettingsError
-from rankloop.studies.mistakes import in_one_sentence, sentence
+from rankloop.studies import mistakes
+from rankloop.studies.mistakes import in_one_sentence, own_place, sentence
 
 
 def unfinished(x):
@@ -49,6 +54,27 @@ def test_what_cannot_be_compiled_is_one_line_with_its_place(function, words):
     assert words in told
     assert "test_mistakes.py, line " in told
     assert "\n" not in told
+
+
+def test_what_is_raised_in_code_of_ones_own_is_one_line_with_its_place():
+    place = r"\(.*test_mistakes.py, line \d+\)$"
+    for about, before in (("", ""), ("PDGD", "PDGD: ")):
+        with pytest.raises(SettingsError, match=f"^{before}KeyError: 'boom' {place}"), in_one_sentence(about):
+            raise KeyError("boom")
+        with pytest.raises(SettingsError, match=f"^{before}JSONDecodeError: .* {place}"), in_one_sentence(about):
+            json.loads("")  # which raises in Python's own code
+        with pytest.raises(SettingsError, match=rf"^{before}SystemExit: 0 \("), in_one_sentence(about):
+            sys.exit(0)
+        with pytest.raises(SettingsError, match=rf"^{before}no such thing$"), in_one_sentence(about):
+            raise SettingsError("no such thing")
+
+
+def test_a_fault_of_the_package_keeps_its_traceback():
+    namespace = {"__name__": "rankloop.somewhere"}
+    exec(compile("def fails():\n    1 / 0", str(Path(mistakes.__file__).with_name("somewhere.py")), "exec"), namespace)
+    with pytest.raises(ZeroDivisionError) as caught:
+        namespace["fails"]()
+    assert own_place(caught.value.with_traceback(caught.value.__traceback__.tb_next)) is None
 
 
 VERB = """Failed in nopython mode pipeline (step: nopython frontend)

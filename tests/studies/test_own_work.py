@@ -4,6 +4,7 @@ import json
 import os
 import tomllib
 
+import pyarrow.parquet as pq
 import pytest
 from tests import preloaded
 from tests.patience import COMMAND, run
@@ -200,6 +201,67 @@ def test_what_is_wrong_with_a_plugin_is_one_sentence(place, text, sentence):
     assert done.stderr.count("\n") == 1
     assert sentence in done.stderr
     assert not (place / "results").exists()
+
+
+NAMELESS = """
+import rankloop as rl
+
+@rl.register
+class Nameless(rl.users.User, frozen=True):
+    def default_name(self):
+        return {}["name"]
+"""
+RANKER = """
+import rankloop as rl
+from rankloop.rankers import Ranker
+
+@rl.register
+class Broken(Ranker, frozen=True):
+    def parameters(self, initial, features, seed, weights=None):
+        raise ArithmeticError("no weights")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "study", "sentence"),
+    [
+        (NAMELESS, ('["noisy"]', '["nameless"]'), "grid own: users: KeyError: 'name' (METHODS, line 7)"),
+        (RANKER, ('"Stepping"', '"PDGD", label = "x", ranker = { kind = "broken" }'),
+         "grid own, learner x, tiny: ArithmeticError: no weights (METHODS, line 8)"),
+        (METHOD.replace("return rl.PDGD(learning_rate=STEP)", "return self"), None,
+         "grid own, learner Stepping, tiny: RecursionError: maximum recursion depth exceeded (METHODS, line 9)"),
+        (METHOD, ('["noisy"]', '[{ attraction = "noisy", examination = [1.0, 0.5], name = "phone" }]'),
+         "grid own, user phone, tiny: propensities are given for 2 ranks, but a page shows 10"),
+        (METHOD, ('"Stepping"', '"ROLTR", propensities = { kind = "known", values = [1.0, 0.5] }'),
+         "grid own, learner ROLTR, tiny: propensities are given for 2 ranks, but a page shows 10"),
+        (METHOD + PERSON, ('["noisy"]', '[{ kind = "mixture", people = ["noisy", "reader"] }]'),
+         "grid own, user noisy + reader, tiny: user 'reader' has a click of its own"),
+    ],
+    ids=["name", "parameters", "model", "examination", "propensities", "mixture"],
+)  # fmt: skip
+def test_what_cannot_be_made_is_one_sentence_before_anything_runs(place, text, study, sentence):
+    (place / "methods.py").write_text(text)
+    (place / "own.toml").write_text(STUDY.replace(*study) if study else STUDY)
+    if text in (NAMELESS, RANKER):
+        (place / "own.toml").write_text((place / "own.toml").read_text().replace('{ learner = "Stepping" }, ', ""))
+    done = preloaded.run("run", "own.toml", cwd=place)
+    assert (done.returncode, done.stderr.strip().count("\n")) == (2, 0), done.stderr
+    assert sentence.replace("METHODS", str(place / "methods.py")) in done.stderr
+    assert not (place / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("{}['boom']", "KeyError: 'boom'"), ("raise SystemExit(0)", "SystemExit: 0")]
+)
+def test_a_run_that_fails_in_a_plugin_says_where(place, line, words):
+    (place / "methods.py").write_text(METHOD + PERSON.replace("    return draws", f"    {line}\n    return draws"))
+    people = '["noisy", "reader"]'
+    (place / "own.toml").write_text(STUDY.replace('["noisy"]', people).replace("repeats = 2", "repeats = 1"))
+    done = preloaded.run("run", "own.toml", "--only", "PDGD", "--workers", 1, cwd=place, forks=True)
+    assert done.returncode == 1
+    told = done.stderr.splitlines()[-1]
+    assert told == f"failed: PDGD, reader, tiny, seed 1: {words} ({place / 'methods.py'}, line 17)"
+    assert pq.read_table(place / "results" / "own" / "results.parquet")["user"].to_pylist() == ["noisy"]
 
 
 @pytest.fixture

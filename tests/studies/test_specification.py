@@ -108,6 +108,12 @@ def test_a_broken_learner_is_told_too(learners, reason):
         parse(text, "my.toml")
 
 
+@pytest.mark.parametrize("name", ["", "..", "../escaped", "a/b", "/tmp/x", "a\\\\b", "a\\u0000b"])
+def test_a_name_that_no_folder_could_have_is_refused(name):
+    with pytest.raises(SettingsError, match="small: name must be one that a folder can have, without / and"):
+        parse(SMALL.replace('name = "small"', f'name = "{name}"'), "small")
+
+
 def test_a_missing_or_unreadable_file_is_told(tmp_path):
     with pytest.raises(SettingsError, match=r"cannot read the study .*nowhere.toml"):
         load_study(str(tmp_path / "nowhere.toml"))

@@ -179,8 +179,10 @@ def _compile(fresh: "dict[Path, tuple[Learner, User]]", place: "Engine") -> None
 
 def _compile_one(learner: "Learner", user: "User") -> None:
     from rankloop import load, simulate
+    from rankloop.studies.mistakes import in_one_sentence
 
-    simulate(learner, user, load("tiny"), impressions=1, seed=1)
+    with in_one_sentence():  # a plugin that exits must not end the study
+        simulate(learner, user, load("tiny"), impressions=1, seed=1)
 
 
 @contextmanager

@@ -1,13 +1,21 @@
-"""What is wrong with somebody's own kernel, in one sentence: Numba tells it in fifty lines, most of them ours."""
+"""What is wrong with somebody's own code, in one sentence with its file and line.
+
+Of a kernel Numba tells it in fifty lines, most of them ours; of anything else Python would show a traceback.
+"""
 
 import re
+import sysconfig
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from numba.core.errors import NumbaError
 
-from rankloop.errors import SettingsError
+from rankloop.errors import RankloopError, SettingsError
 
+_PACKAGE = Path(__file__).parents[1]
+_PYTHON = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 _VERBS = {"click", "show", "learn", "score", "score_several", "ascend"}  # what is written with @implements
 # Numba nests what it says: what is wrong in a function that is called stands within what is wrong with the call.
 _HEADING = re.compile(
@@ -21,12 +29,38 @@ _PLACE = re.compile(r'(?:at (\S+) \((\d+)\)|File "([^"]+)", line (\d+))')
 
 
 @contextmanager
-def in_one_sentence() -> Iterator[None]:
-    """Say what cannot be compiled inside the `with` block as people are told of any other mistake."""
+def in_one_sentence(about: str = "") -> Iterator[None]:
+    """Say what goes wrong in somebody's own code inside the `with` block as people are told of any other mistake.
+
+    `about` says what was being done. What is raised outside of anybody's own code goes on as it is.
+    """
+    told = f"{about}: " if about else ""
     try:
         yield
+    except RankloopError as error:
+        if not about:
+            raise
+        raise type(error)(f"{told}{error}") from error.__cause__
     except NumbaError as error:
-        raise SettingsError(sentence(str(error))) from error
+        raise SettingsError(told + sentence(str(error))) from error
+    except (Exception, SystemExit) as error:
+        place = own_place(error)
+        if place is None:
+            raise
+        raise SettingsError(f"{told}{type(error).__name__}: {error} ({place})") from error
+
+
+def own_place(error: BaseException) -> str | None:
+    """The file and line of somebody's own code that an exception came through last; None if there is none."""
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return next((f"{frame.filename}, line {frame.lineno}" for frame in frames if _is_own(frame.filename)), None)
+
+
+def _is_own(file: str) -> bool:
+    """Whether code belongs neither to this package, nor to Python, nor to what is installed."""
+    path = Path(file)
+    library = any(path.is_relative_to(folder) for folder in (_PACKAGE, *_PYTHON))
+    return not (library or file.startswith("<frozen ") or {"site-packages", "dist-packages"} & set(path.parts))
 
 
 def sentence(message: str) -> str:

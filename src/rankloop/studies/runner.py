@@ -14,6 +14,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rankloop.data import Collection, load
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
@@ -94,17 +96,33 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHO
     """Open (or import, or make) the collections, and find out which runs are missing."""
     _require_own(folder, study)
     opened: dict[Group, Collection] = {}
+    made: set[tuple[Any, ...]] = set()
     keyed, costs = [], {}
     for cell in cells:
         place = group_of(cell)
-        if place not in opened:
-            opened[place] = collection_of(cell)
-        cell = cell.on(opened[place])
-        key = key_of(cell, opened[place].content_hash)
-        keyed.append((cell, key))
-        costs[key] = _seconds(cell, opened[place])
+        with in_one_sentence():
+            if place not in opened:
+                opened[place] = collection_of(cell)
+            cell = cell.on(opened[place])
+            _require_possible(cell, opened[place], place, made)
+            key = key_of(cell, opened[place].content_hash)
+            keyed.append((cell, key))
+            costs[key] = _seconds(cell, opened[place])
     met = {place: Met(data.content_hash, data.grades) for place, data in opened.items()}
     return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start)
+
+
+def _require_possible(cell: Cell, data: Collection, place: Group, made: set[tuple[Any, ...]]) -> None:
+    """Make the cell's user and learner as a run does, once for all seeds: what they refuse is told before any run."""
+    for what, name, one in (("user", cell.user.name, cell.user), ("learner", cell.label, cell.learner)):
+        if (this := (what, name, msgspec.json.encode(one), place, cell.page_size)) in made:
+            continue
+        made.add(this)
+        with in_one_sentence(f"grid {cell.grid}, {what} {name}, {cell.source.name}"):
+            if what == "user":
+                one.compiled(cell.page_size, data.train)
+            else:
+                one.model(data.features, cell.page_size, cell.seed)
 
 
 @contextmanager

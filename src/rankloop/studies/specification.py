@@ -20,6 +20,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
 from rankloop.metrics.names import Metric, named, with_ndcg
 from rankloop.settings import explained, require_whole_number
+from rankloop.studies.mistakes import in_one_sentence
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -207,6 +208,11 @@ def parse(text: str, where: str, beside: Path | None = None) -> Study:
         raise SettingsError(f"{where}: not TOML: {error}") from None
     except msgspec.ValidationError as error:
         raise SettingsError(f"{where}: {explained(error, Study, document)}") from None
+    if study.name in ("", ".", "..") or not study.name.isprintable() or {"/", "\\"} & set(study.name):
+        raise SettingsError(
+            f"{where}: name must be one that a folder can have, without / and \\: results/NAME is where results go; "
+            f"got {study.name!r}"
+        )
     try:
         brought = dict.fromkeys(plugins.load(study.plugins, beside))
     except SettingsError as error:
@@ -332,9 +338,11 @@ def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
 
 def _user(user: str | dict[str, Any], where: str) -> Any:
     try:
-        return users.person(where, user)
+        with in_one_sentence():
+            return users.person(where, user)
     except SettingsError as error:
-        raise SettingsError(str(error) if isinstance(user, str) else f"{where}: users: {error}") from None
+        message = str(error)
+        raise SettingsError(message if message.startswith(where) else f"{where}: users: {message}") from None
 
 
 _OF_THE_STUDY = ("family", "without")
@@ -350,7 +358,8 @@ def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str,
         raise SettingsError(f"{where}: learner must be one of {', '.join(LEARNERS)}; got {name!r}{plugins.HINT}")
     particular = {key: value for key, value in source.settings.get(name, {}).items() if key not in plain}
     try:
-        return str(label or name), from_settings(plain | particular)
+        with in_one_sentence():
+            return str(label or name), from_settings(plain | particular)
     except SettingsError as error:
         raise SettingsError(f"{where}: {error}") from None
 
