@@ -328,7 +328,8 @@ def test_requests_one_after_the_other_share_a_connection(port):
             assert connection.recv(65536).startswith(b"HTTP/1.1 200")
 
 
-def test_one_connection_too_many_is_told_so(port, monkeypatch):
+def test_one_connection_too_many_is_told_so_and_so_is_the_operator(port, monkeypatch, caplog):
+    monkeypatch.setattr(connections._sparing, "_said", {})
     monkeypatch.setattr(connections.resource, "getrlimit", lambda _: (connections.SPARE_FILES + 20, 0))
     held = [socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) for _ in range(20)]
     for connection in held:
@@ -337,6 +338,7 @@ def test_one_connection_too_many_is_told_so(port, monkeypatch):
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
     status, headers, body = talk(port, CLOSE, b"\r\n")
     assert (status, headers["retry-after"], json.loads(body)["error"]["code"]) == (503, "1", "busy")
+    assert "more than 20 connections are open, so new ones are turned away" in caplog.text
     for connection in held:
         connection.close()
     wait_until(lambda: talk(port, CLOSE, b"\r\n")[0] == 200, "it notices that the others are gone")

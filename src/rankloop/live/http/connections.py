@@ -11,7 +11,6 @@ import asyncio
 import logging
 import math
 import resource
-import time
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, cast
@@ -21,8 +20,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rankloop.live.errors import RequestError
 from rankloop.live.http.calls import Encoded, error_answer
+from rankloop.live.log_lines import Sparing
 
-log = logging.getLogger("rankloop.http")
+_sparing = Sparing(logging.getLogger("rankloop.http"))
 
 HEAD_BYTES = 64 << 10
 """Of a request line and headers together, give or take one read from the socket."""
@@ -117,7 +117,11 @@ class Connection(HttpToolsProtocol):
         patience: float = self.timeout_keep_alive
         if len(self.connections) > self._most:
             patience = HEAD_SECONDS
-            _warn_of_too_many(self._most)
+            _sparing.say(
+                "connections",
+                f"more than {self._most:,} connections are open, so new ones are turned away; "
+                "raise the limit of open files (ulimit -n)",
+            )
         self.timeout_keep_alive_task = self.loop.call_later(patience, self.timeout_keep_alive_handler)
         self.newcomers.add(self)
 
@@ -269,16 +273,3 @@ class Connection(HttpToolsProtocol):
 def limited(newcomers: int) -> type[Connection]:
     """The connections of a server, of which so many may be without a key."""
     return type("LimitedConnection", (Connection,), {"newcomers": Newcomers(newcomers)})
-
-
-_warned = [-1e9]
-
-
-def _warn_of_too_many(most: float) -> None:
-    """Once a minute, however many come."""
-    if time.monotonic() - _warned[0] > 60:
-        _warned[0] = time.monotonic()
-        log.warning(
-            "more than %d connections are open, so new ones are turned away; raise the limit of open files (ulimit -n)",
-            most,
-        )
