@@ -58,13 +58,13 @@ def test_where_people_are_people_nobody_is_suspected():
 
 def test_a_botnet_that_clicks_for_a_feature_is_found_whole():
     people = visits(range(300), 4_000, as_people_do)
-    bots = visits(range(1_000, 1_020), 200, for_the_vendor, seed=2)
+    bots = visits(range(1_000, 1_020), 400, for_the_vendor, seed=2)
     found = suspects_among([*people, *bots], SETTINGS)
     [suspicion] = [one for one in found.found if one.name == "vendor"]
     assert (suspicion.kind, suspicion.direction) == ("feature", "more")
     assert set(suspicion.clients) <= hashed(range(1_000, 1_020))
     assert len(suspicion.clients) >= 18
-    assert suspicion.pages == pytest.approx(200 / 4_200, abs=0.01)
+    assert suspicion.pages == pytest.approx(400 / 4_400, abs=0.01)
     assert suspicion.gain > 0.3
 
 

@@ -4,14 +4,15 @@ A botnet cannot be kept out one by one. But whoever clicks for a vendor does so 
 and undone: erase them, and refold.
 
 - **Features.** What a page's clicks say for a feature is Σ_k (c_k − C q_k) z_k: where clicks fell, less where they
-  would have fallen by rank alone (q), times the feature's values in deviations of that page. Per click this is a
-  client's pull. Pulls lie around their median, of a client with n clicks within 1/√n of a deviation that the middle
-  half of all clients tells.
+  would have fallen by rank alone (q), times the feature's values in deviations of that page. This is a client's pull,
+  and its variance, if they do not care for the feature, is known. What everybody likes is taken off (the median pull
+  per click), and it is scaled to how far most people's pulls lie apart. Then Bennett's inequality says how likely so
+  strong a pull is at most, for few clicks and rare features too.
 - **Documents.** Of the pages that showed a client a document, on how many did they click on it, and how often did
   everybody else?
 
-Suspects are those whom chance would hardly produce, however many clients, features and documents there are. Somebody
-with an unusual taste may be among them, so a person decides.
+Suspects are those whom chance would hardly produce, however many clients there are. Somebody with an unusual taste may
+be among them, so a person decides.
 """
 
 import math
@@ -31,8 +32,9 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.logs.access import at_one_moment, find_model
 
-FALSE = 0.001
-"""Logs without anything in them in which somebody would be suspected all the same, if pulls were normal."""
+FALSE = 0.05
+"""The share of suspects who are wronged, by features; of logs in which anybody is, by documents. If clicks were
+independent, and at most."""
 LEAST_CLICKS, LEAST_SHOWN = 3, 3
 """Of a client, before anything is said about their pull; and how often they were shown a document."""
 LEAST_CLIENTS = 20
@@ -94,12 +96,15 @@ def suspects_among(pages: Iterable[Page], settings: ModelSettings) -> Suspects:
 
 
 class _Seen(NamedTuple):
-    """Per client: their name, pages, clicks and (clients, features) pulls; and of documents (shown, clicked)."""
+    """Per client: their name, pages, clicks and, for each feature, the pull, its variance and the most that one click
+    could add to it; and of documents (shown, clicked)."""
 
     names: list[bytes]
     pages: NDArray[np.float64]
     clicks: NDArray[np.float64]
     pulls: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    most: NDArray[np.float64]
     documents: dict[str, dict[int, list[float]]]
 
     @classmethod
@@ -108,6 +113,7 @@ class _Seen(NamedTuple):
         shares = _shares([closing.clicks for _, closing in kept], settings.page_size)
         places: dict[bytes, int] = {}
         rows: list[NDArray[np.float64]] = []
+        counted: list[list[float]] = []
         documents: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
         for shown, closing in kept:
             impression: Impression = decode(shown.kind, shown.body)
@@ -115,18 +121,22 @@ class _Seen(NamedTuple):
                 continue
             place = places.setdefault(shown.client, len(places))
             if place == len(rows):
-                rows.append(np.zeros(2 + len(settings.names)))
+                rows.append(np.zeros((3, len(settings.names))))
+                counted.append([0.0, 0.0])
             clicks = np.array(closing.clicks)
-            rows[place][0] += 1
-            rows[place][1] += clicks.sum()
+            counted[place][0] += 1
+            counted[place][1] += clicks.sum()
             if clicks.any():
-                rows[place][2:] += _pull(impression, settings.precision, clicks, shares)
+                pull, variance, most = _pull(impression, settings.precision, clicks, shares)
+                rows[place][:2] += pull, variance
+                rows[place][2] = np.maximum(rows[place][2], most)
             for document, click in zip(impression.shown(), closing.clicks, strict=True):
                 counts = documents[document][place]
                 counts[0] += 1
                 counts[1] += click > 0
-        table = np.array(rows).reshape(-1, 2 + len(settings.names))
-        return cls(list(places), table[:, 0], table[:, 1], table[:, 2:], documents)
+        visits, clicked = np.array(counted).reshape(-1, 2).T
+        table = np.array(rows).reshape(-1, 3, len(settings.names))
+        return cls(list(places), visits, clicked, table[:, 0], table[:, 1], table[:, 2], documents)
 
     def suspicion(self, kind: str, name: str, direction: str, places: Sequence[int], gain: float) -> Suspicion:
         clients = [f"hash:{self.names[place].hex()}" for place in places]
@@ -145,35 +155,60 @@ def _shares(clicks: list[list[float]], ranks: int) -> NDArray[np.float64]:
 
 def _pull(
     impression: Impression, precision: str, clicks: NDArray[np.float64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What a page's clicks say for each feature."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """What a page's clicks say for each feature, the variance of that by rank alone, and the most a click could say."""
     X = impression.matrix(precision)[impression.page].astype(np.float64)
     apart, deviation = X - X.mean(axis=0), X.std(axis=0)
     z = np.divide(apart, deviation, out=np.zeros_like(apart), where=deviation > 0)
     expected = shares[: len(clicks)] / shares[: len(clicks)].sum()
-    pull: NDArray[np.float64] = (clicks - clicks.sum() * expected) @ z
-    return pull
+    usual = expected @ z
+    return (
+        clicks @ z - clicks.sum() * usual,
+        clicks.sum() * (expected @ (z - usual) ** 2),
+        np.abs(z - usual).max(axis=0),
+    )
 
 
 def _by_feature(seen: _Seen, names: Sequence[str]) -> list[Suspicion]:
     active = np.flatnonzero(seen.clicks >= LEAST_CLICKS)
     if len(active) < LEAST_CLIENTS:
         return []
-    clicks, pulls = seen.clicks[active, None], seen.pulls[active]
-    each = pulls / clicks
-    apart = (each - np.median(each, axis=0)) * np.sqrt(clicks)
-    deviation = np.median(np.abs(apart), axis=0) / NormalDist().inv_cdf(0.75)
-    surprise = np.divide(apart, deviation, out=np.zeros_like(apart), where=deviation > 0)
-    limit = NormalDist().inv_cdf(1 - FALSE / (2 * surprise.size))
+    clicks, variances = seen.clicks[active, None], seen.variances[active]
+    apart = seen.pulls[active] - clicks * np.median(seen.pulls[active] / clicks, axis=0)
+    varied = variances > 0
+    ratio = np.where(varied, np.abs(apart) / np.sqrt(np.where(varied, variances, 1.0)), np.nan)
+    apart /= np.maximum(1.0, np.nan_to_num(np.nanmedian(ratio, axis=0)) / NormalDist().inv_cdf(0.75))
     found = []
     for feature, name in enumerate(names):
         for direction, sign in (("more", 1.0), ("less", -1.0)):
-            who = active[sign * surprise[:, feature] > limit]
+            chance = _log_chance(sign * apart[:, feature], variances[:, feature], seen.most[active, feature])
+            who = active[_unlikely(chance)]
             if len(who):
                 speaking = np.maximum(sign * seen.pulls[:, feature], 0.0)
                 gain = float(speaking[who].sum() / speaking.sum())
                 found.append(seen.suspicion("feature", name, direction, who.tolist(), gain))
     return sorted(found, key=lambda suspicion: -suspicion.gain)
+
+
+def _log_chance(
+    apart: NDArray[np.float64], variance: NDArray[np.float64], most: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The logarithm of an upper bound of how likely a sum is to lie so far above its mean (Bennett, 1962)."""
+    able = (apart > 0) & (variance > 0)
+    variance, most = np.where(able, variance, 1.0), np.where(able, most, 1.0)
+    u = np.where(able, most * apart / variance, 0.0)
+    bound: NDArray[np.float64] = -variance / most**2 * ((1 + u) * np.log1p(u) - u)
+    return bound
+
+
+def _unlikely(log_chance: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whom to suspect, so that one in twenty of them is wronged at most (Benjamini and Hochberg, 1995): many who are
+    each a little unlikely say more than one does."""
+    order = np.argsort(log_chance)
+    passed = np.flatnonzero(log_chance[order] <= np.log(FALSE * np.arange(1, len(order) + 1) / len(order)))
+    found = np.zeros(len(order), np.bool_)
+    found[order[: passed[-1] + 1 if len(passed) else 0]] = True
+    return found
 
 
 def _by_document(seen: _Seen) -> list[Suspicion]:
