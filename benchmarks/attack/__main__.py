@@ -6,6 +6,7 @@ python -m benchmarks.attack [--minutes 2] [--json benchmarks/attack/figures.json
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, help="where raw figures go")
     given = parser.parse_args(words)
     figures = {"commit": commit(), "machine": this_machine(), "minutes": given.minutes, "rate": RATE}
+    figures["load_before"] = os.getloadavg()[0]
     with folder() as place:
         figures |= measure(place / "log.db", 60 * given.minutes)
     print(table(figures))
@@ -127,6 +129,14 @@ def lost(log: Path, acknowledged: Acknowledged) -> dict[str, int]:
     }  # fmt: skip
 
 
+def caution(figures: dict[str, Any]) -> list[str]:
+    """What to know about figures from a machine that had other work: its latencies say little about the service."""
+    load, cores = figures.get("load_before", 0.0), figures.get("machine", {}).get("cores", 1)
+    if load <= cores / 4:
+        return []
+    return [f"The machine was busy with other things (load {load:.1f} on {cores} cores): do not compare latencies.", ""]
+
+
 def table(figures: dict[str, Any]) -> str:
     """The figures as Markdown."""
     quiet, attacked, gone = figures["quiet"], figures["attacked"], figures["lost"]
@@ -141,6 +151,7 @@ def table(figures: dict[str, Any]) -> str:
     told = [f"- {kind}: " + ", ".join(f"{n:,} × {what}" for what, n in sorted(counts.items()))
             for kind, counts in figures["attackers"].items()]  # fmt: skip
     return "\n".join([
+        *caution(figures),
         "| honest traffic | quiet | attacked |", "|---|--:|--:|", *(f"| {' | '.join(row)} |" for row in rows), "",
         f"Of {gone['acknowledged_pages']:,} acknowledged pages {gone['missing_pages']} are missing in the log, of "
         f"{gone['acknowledged_clicks']:,} acknowledged clicks {gone['missing_clicks']}.", "",

@@ -39,3 +39,9 @@ def test_what_was_acknowledged_and_is_not_in_the_log_is_missing(tmp_path):
         name = Signer(store.secrets()).sign(1, 7, 1)
     found = attack.lost(tmp_path / "log.db", attack.Acknowledged({name}, {name: "d1"}))
     assert found == {"acknowledged_pages": 1, "acknowledged_clicks": 1, "missing_pages": 1, "missing_clicks": 1}
+
+
+def test_figures_from_a_machine_that_had_other_work_say_so():
+    busy = {"load_before": 6.7, "machine": {"cores": 2}}
+    assert "busy with other things (load 6.7 on 2 cores)" in attack.caution(busy)[0]
+    assert attack.caution(busy | {"load_before": 0.1}) == []
