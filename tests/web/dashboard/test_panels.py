@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rankloop.learners import DBGD, PDGD, ROLTR, Posterior
+from rankloop.live.fold import Fold
 from rankloop.live.http.recent import Answers
 from rankloop.live.settings import IncomingOrder, Zeros
 from rankloop.live.start import Report, starting_point
@@ -26,7 +27,10 @@ def model(weights=(0.1, -3.0, 0.0, 2.0), mode="learning", version=5):
 
 
 def service(fates=None):
-    folds = {} if fates is None else {1: SimpleNamespace(fates=fates)}
+    folds = {}
+    if fates is not None:
+        folds[1] = Fold(shop())
+        folds[1].fates.update(fates)
     learner = SimpleNamespace(alive=True, error="", folds=lambda: folds)
     return SimpleNamespace(learner=learner, counts=Counter(), started=0)
 

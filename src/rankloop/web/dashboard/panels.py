@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.live.fold import Fold
 from rankloop.live.guard import Guard
 from rankloop.live.http.recent import Answers
 from rankloop.live.registry import LiveModel
@@ -95,12 +96,17 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
-        "warnings": health.warnings(fold) if (fold := service.folds().get(model.id)) else [],
+        "warnings": health.warnings(fold) if (fold := _fold(service, model)) else [],
     }
 
 
+def _fold(service: Service, model: LiveModel) -> Fold | None:
+    """The state of a model that this process learns."""
+    return service.learner.folds().get(model.id) if service.learner else None
+
+
 def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
-    fold = service.learner.folds().get(model.id) if service.learner else None
+    fold = _fold(service, model)
     counts = dict(fold.fates) if fold else {}
     return [(meaning, counts[fate]) for fate, meaning in FATES.items() if counts.get(fate)]
 
