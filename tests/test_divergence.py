@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.divergence import gives_numbers, require_finite
+from rankloop.divergence import gives_numbers, require_finite, scores_diverged
 from rankloop.errors import DivergenceError
+from rankloop.rankers import Ranker
 
 LINEAR = rl.Linear()
 
@@ -65,3 +66,13 @@ def test_what_helps_is_what_the_learner_has(learner, remedy):
     model.ranker.weights[0] = np.nan
     with pytest.raises(DivergenceError, match=f"{learner.name} diverged by impression 7: .*{remedy}$"):
         require_finite(learner, model, 7)
+
+
+class Own(Ranker, frozen=True):
+    """Of somebody's own."""
+
+
+def test_scores_of_a_ranker_of_ones_own_are_not_blamed_on_the_features():
+    told = str(scores_diverged(rl.PDGD(ranker=Own()), 7))
+    assert "the ranker Own() gave scores that are not finite by impression 7, though its weights are: look at" in told
+    assert "features times weights" not in told

@@ -16,7 +16,7 @@ from rankloop.data.collection import Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import best_possible, evaluate, measured, ndcg_per_query
 from rankloop.metrics import mean_over_queries, ndcg, value
-from rankloop.rankers import MLP
+from rankloop.rankers import MLP, LinearWeights, Ranker
 from rankloop.rankers.linear import LINEAR, score_linear_columns
 
 from .proofs import literal, small
@@ -149,3 +149,19 @@ def score_columns(w, split) -> np.ndarray:
     scores = np.zeros((len(split.grades), 16), np.float32)
     score_linear_columns(LINEAR.several(w[None, :], len(w)), split.arrays.features, scores)
     return scores[:, 0]
+
+
+class Twice(Ranker, frozen=True):
+    """A ranker of one's own with two weights for each feature; compiled code of its own would read beyond fewer."""
+
+    def parameters(self, initial, features, seed, weights=None):
+        return LinearWeights.of(np.zeros(2 * features))
+
+
+@pytest.mark.parametrize("weights", [np.zeros(3), np.zeros(5), np.zeros((2, 3)), [0.0, 0.0, 0.0, np.nan]])
+def test_weights_of_a_ranker_of_ones_own_are_counted(weights):
+    split = Split.of(features=[[0.0, 1.0], [1.0, 0.0]], grades=[1, 0], queries=[1, 1])
+    with pytest.raises(SettingsError, match=r"weights of Twice\(\) must be finite, 4 for 2 features; got "):
+        evaluate(weights, split, ranker=Twice())
+    with pytest.raises(SettingsError, match=r"Twice needs a method several\(weights, features\)"):
+        evaluate(np.zeros(4), split, ranker=Twice())

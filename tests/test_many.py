@@ -1,9 +1,10 @@
 """Many simulations are those of `simulate`, whoever runs them; a mistake is named before anything runs."""
 
+import sys
 import threading
 
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, run
 
 from rankloop.data.collection import Collection
 from rankloop.engines.threads import LocalThreads
@@ -109,3 +110,26 @@ def test_a_run_that_fails_is_named_and_the_others_are_stopped(monkeypatch):
     monkeypatch.setattr("rankloop.many.simulate", failing)
     with pytest.raises(DivergenceError, match="ROLTR, noisy, small, seed 2: the learner diverged"):
         simulate_many(ROLTR(), noisy(), DATA, 30, seeds=[1, 2], workers=2)
+
+
+SCRIPT = """
+import rankloop as rl
+from rankloop.sources import fingerprint_of
+
+def own(grades, draws):
+    return [draws.uniform(k) < 0.2 * grade for k, grade in enumerate(grades)]
+
+if __name__ == "__main__":
+    people = {"function": own, "lambda": lambda grades: [0] * len(grades)}
+    runs = rl.simulate_many(rl.PDGD(), people, rl.load("tiny"), 20, seeds=2, on="processes", workers=2, progress=False)
+    print(runs.users, {run.manifest["sources"] for run in runs} == {fingerprint_of(own)})
+"""
+
+
+@pytest.mark.process
+def test_people_of_the_script_itself_run_in_processes(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    for words in (["script.py"], ["-c", (tmp_path / "script.py").read_text()]):
+        done = run([sys.executable, *words], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("['function', 'lambda'] ")

@@ -182,8 +182,9 @@ def test_attributes_of_documents_are_found_by_their_rows():
     [
         (Alphabet(), lambda grades, mood: grades, "user <lambda> can be given grades, draws, page, .*it asks for mood"),
         (Alphabet(), lambda grades: [2.0] * len(grades), "user <lambda>: clicks must lie between 0 and 1"),
+        (Alphabet(), lambda grades: None, "user <lambda> returned nothing; it must return one click value per rank"),
         (Alphabet(), lambda grades: [1.0], "user <lambda>: clicks must have one value per shown document"),
-        (Alphabet, noisy, "simulate: learner must be the settings of a method"),
+        (Alphabet, noisy, "simulate: learner is Alphabet itself, which has to be called"),
         (Alphabet(), None, "simulate: user must be somebody who clicks"),
     ],
 )
@@ -198,6 +199,7 @@ def test_what_cannot_be_run_is_told_in_a_sentence(learner, user, sentence):
         ("rank", lambda X: [0, 0], "Alphabet.rank: page must hold different indices"),
         ("rank", lambda X: [0.5] * len(X), "Alphabet.rank: page must hold different indices"),
         ("rank", lambda X: [len(X)] * len(X), "Alphabet.rank: page must hold different indices"),
+        ("rank", lambda X: None, "Alphabet.rank returned nothing; it must return indices into X, best first"),
         ("rank", lambda X: [0], "Alphabet.rank: the page must hold [0-9]+ documents; got 1"),
         ("scores", lambda X: X, "Alphabet.scores must give one number per row"),
         ("scores", lambda X: ["a"] * len(X), "Alphabet.scores must give one number per row; got .'a', "),
@@ -217,7 +219,8 @@ def test_what_a_learner_may_not_answer_is_told_in_a_sentence(verb, does, sentenc
 def test_a_learner_whose_scores_are_no_numbers_has_diverged_whether_or_not_it_is_measured(score, every):
     lost = Alphabet()
     lost.scores = lambda X: np.full(len(X), score)
-    sentence = "Alphabet diverged by impression [0-9]+: its scores .*; take smaller steps or scale the features"
+    why = "left the range of float32; " if score == 1e300 else "are infinite or NaN, .*: look at `scores`, or "
+    sentence = f"Alphabet diverged by impression [0-9]+: its scores {why}take smaller steps or scale the features"
     with pytest.raises(DivergenceError, match=sentence):
         run(lost, noisy, evaluate_every=every)
 

@@ -11,6 +11,7 @@ from rankloop.data.collection import Split
 from rankloop.errors import DivergenceError
 from rankloop.evaluation import scores_of
 from rankloop.learners.contract import arrays_of
+from rankloop.plugins import is_outside
 from rankloop.rankers.linear import Linear
 
 LARGEST = float(np.log(np.finfo(np.float32).max)) - 1.0
@@ -37,6 +38,11 @@ def is_broken(model: Any) -> bool:
 
 def scores_diverged(learner: Any, impression: int) -> DivergenceError:
     """What is said of weights that are numbers, where the scores they give are none."""
+    if is_outside(type(learner.scoring_ranker)):
+        return DivergenceError(
+            f"{learner.name}: the ranker {learner.scoring_ranker} gave scores that are not finite by impression "
+            f"{impression:,}, though its weights are: look at its `score`, or {learner.remedy}"
+        )
     return DivergenceError(
         f"{learner.name}: features times weights left the range of float32 by impression {impression:,}; "
         f"{learner.remedy}"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.data.collection import Split
+from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.matrix import padded
 from rankloop.kernels.selection import sortable32
@@ -19,6 +20,7 @@ from rankloop.metrics.averaging import NothingRelevant, mean_over_queries
 from rankloop.metrics.formulas import Measures, measure
 from rankloop.metrics.names import Metric, named
 from rankloop.metrics.ndcg import CUTOFF
+from rankloop.plugins import is_outside
 from rankloop.rankers.contract import Ranker, score_several
 from rankloop.rankers.linear import LINEAR
 
@@ -96,7 +98,7 @@ def measured(
     """
     asked = named(chosen)
     W = np.atleast_2d(np.asarray(weights, dtype=np.float64))
-    rankers = ranker.several(W, split.features.shape[1])
+    rankers = _several(ranker, W, split.features.shape[1])
     rows = split.arrays
     measures = Measures.of(asked, rows.grades, rows.offsets, highest_grade)
     values = np.zeros((len(asked), split.queries, len(W)))
@@ -125,10 +127,20 @@ def scores_of(weights: ArrayLike, X: NDArray[np.float32], ranker: Ranker = LINEA
     >>> scores_of([1.0, 2.0], np.ones((2, 2), np.float32)).tolist()
     [3.0, 3.0]
     """
-    rankers = ranker.several(np.atleast_2d(np.asarray(weights, dtype=np.float64)), X.shape[1])
+    rankers = _several(ranker, np.atleast_2d(np.asarray(weights, dtype=np.float64)), X.shape[1])
     scores = np.zeros((len(X), padded(1)), np.float32)
     _score(rankers, X, scores)
     return scores[:, 0]
+
+
+def _several(ranker: Ranker, W: NDArray[np.float64], features: int) -> Any:
+    """Many rankers, ready to score. One from outside may not count its weights, and would read beyond them."""
+    if is_outside(type(ranker)):
+        count = int(ranker.parameters("zeros", features, 0).weights.size)
+        if W.ndim != 2 or W.shape[1] != count or not np.isfinite(W).all():
+            got = f"shape {W.shape}" if np.isfinite(W).all() else "a value that is not finite"
+            raise SettingsError(f"weights of {ranker} must be finite, {count} for {features} features; got {got}")
+    return ranker.several(W, features)
 
 
 @kernel

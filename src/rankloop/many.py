@@ -10,13 +10,14 @@ from contextlib import nullcontext
 from itertools import product
 from typing import Any, NamedTuple
 
+from rankloop.bare import taken_as
 from rankloop.data.collection import Collection
 from rankloop.display import counted
 from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.learners import Learner
 from rankloop.progress import Update, progress_bar
-from rankloop.run import Run
+from rankloop.run import Run, manifest_of
 from rankloop.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
 from rankloop.simulation import simulate
@@ -206,9 +207,16 @@ def _in_processes(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
 
     made: dict[int, Run] = {}
     for index, run in each_done(_numbered, enumerate(jobs), workers):
-        made[index] = run
+        made[index] = _traced(run, jobs[index])
         update(len(made) / len(jobs), _standing(len(made), len(jobs)))
     return [made[index] for index in range(len(jobs))]
+
+
+def _traced(run: Run, job: _Job) -> Run:
+    """With the sources of users and learners as they are known here: a worker never saw the script they are from."""
+    here = manifest_of(taken_as(Learner, job.learner), taken_as(User, job.user), job.data.content_hash)
+    run.manifest.update({name: here[name] for name in ("sources", "commits")})
+    return run
 
 
 def _numbered(index: int, job: _Job) -> tuple[int, Run]:

@@ -198,7 +198,10 @@ class _PlainLearner:
             "query": query,
             "impression": i,
         }
-        page = np.asarray(self._given.rank(**{name: given[name] for name in self._ranking}))
+        ranked = self._given.rank(**{name: given[name] for name in self._ranking})
+        if ranked is None:
+            raise SettingsError(f"{self._name}.rank returned nothing; it must return indices into X, best first")
+        page = np.asarray(ranked)
         size = min(self._size, end - begin)
         try:
             shown = checked_page(page[:size] if page.ndim == 1 else page, end - begin)
@@ -271,10 +274,11 @@ class _PlainLearner:
         if scores.shape != X.shape[:1]:
             raise SettingsError(f"{self._name}.scores must give one number per row; got shape {scores.shape}")
         if not np.isfinite(scores).all():
-            raise DivergenceError(
-                f"{self._name} diverged by impression {stop:,}: its scores left the range of float32; "
-                f"{self._settings.remedy}"
-            )
+            if np.isfinite(given).all():
+                what = f"left the range of float32; {self._settings.remedy}"
+            else:
+                what = f"are infinite or NaN, though its weights are not: look at `scores`, or {self._settings.remedy}"
+            raise DivergenceError(f"{self._name} diverged by impression {stop:,}: its scores {what}")
         return scores
 
     def _places(self, test: Split) -> NDArray[np.float32]:
@@ -358,8 +362,11 @@ def _asked_to_click(person: Any, split: Split, settings: dict[str, Any]) -> Call
             "query": ids[q],
             "impression": i,
         }
+        clicks = person(**{one: given[one] for one in asked})
+        if clicks is None:
+            raise SettingsError(f"{name} returned nothing; it must return one click value per rank")
         try:
-            return checked_clicks(person(**{one: given[one] for one in asked}), len(page))
+            return checked_clicks(clicks, len(page))
         except SettingsError as error:
             raise SettingsError(f"{name}: {error}") from None
 

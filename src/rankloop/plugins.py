@@ -112,6 +112,16 @@ def telling(name: str) -> Callable[[Any], Any]:
     return told
 
 
+def is_outside(kind: type) -> bool:
+    """Whether a class is somebody's own, and not of this package."""
+    return kind.__module__.partition(".")[0] != "rankloop"
+
+
+def left_out(kind: type, method: str) -> SettingsError:
+    """What is said of a class that lacks a method which nobody else can write for it."""
+    return SettingsError(f"{_place(kind)} needs a method {method}; docs/extending.md says what each part must do")
+
+
 def register(kind: Kind) -> Kind:
     """Make a user, learner or ranker of your own known by name, to study files and commands; for use as a decorator.
 

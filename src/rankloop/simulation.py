@@ -22,6 +22,8 @@ from rankloop.metrics.averaging import NothingRelevant
 from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import Metric, is_page_ndcg, named, with_ndcg
 from rankloop.plain import PlainLoop
+from rankloop.plugins import is_outside
+from rankloop.policies.plackett_luce import checked_clicks, checked_page
 from rankloop.rankers import Linear
 from rankloop.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
@@ -29,6 +31,7 @@ from rankloop.users import User, require_user
 from rankloop.users import to_settings as user_settings
 
 PAGE_SIZE = 10
+_LOOKED_AT = 20  # impressions of somebody's own compiled code that are looked at one by one
 _CHUNK = 20_000  # impressions between two looks at the clock when nothing is evaluated
 
 
@@ -96,6 +99,7 @@ def simulate(
     _require_called("user", user)
     learner, user = taken_as(Learner, learner), taken_as(User, user)
     if not isinstance(learner, Bare):
+        _require_both_verbs(learner)
         require_learner("simulate", learner)
     if not isinstance(user, Bare):
         require_user("simulate", user)
@@ -196,17 +200,37 @@ class _Loop:
         seconds, done = 0.0, 0
         with when_compiling(_say_so):
             self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
+        if is_outside(type(self._model)) or is_outside(type(self._user)):
+            stops = sorted({*stops, *range(1, min(_LOOKED_AT, impressions))})
         for stop in stops:
             began = time.perf_counter()
             self._advance(done, stop, record)
             seconds += time.perf_counter() - began
             done = stop
+            if 0 < stop < _LOOKED_AT:
+                self._require_possible(stop - 1)
             self._require_finite(stop, *([self._data.test] if stop in row_of else []))
             if stop in row_of:
                 checkpoints[row_of[stop]] = self._model.ranker.weights
             if progress is not None:
                 progress(done)
         return seconds, checkpoints
+
+    def _require_possible(self, impression: int) -> None:
+        """Refuse a page or clicks that cannot be: compiled code of somebody's own may write anything there."""
+        slot = impression % len(self._pending.query)
+        begin, end = self._queries.offsets[self._pending.query[slot] :][:2]
+        ranks = min(self._pending.page.shape[1], int(end - begin))
+        try:
+            checked_page(self._pending.page[slot, :ranks], int(end - begin))
+        except SettingsError as error:
+            raise SettingsError(f"`show` of {self._learner.name}, impression {impression}: {error}") from None
+        try:
+            if not self._told_grades:
+                checked_clicks(self._pending.feedback[slot, :ranks], ranks)
+        except SettingsError as error:
+            kind = type(self._user).__name__
+            raise SettingsError(f"`click` for {kind}, impression {impression}: {error}") from None
 
     def _require_finite(self, stop: int, *measured_on: Split) -> None:
         if not np.isfinite(self._work.base.scores).all():
@@ -299,6 +323,16 @@ def _require_called(name: str, given: Any) -> None:
         shown = f"rl.users.{given.__name__}" if makes else given.__name__
         shown = f"rl.{shown}" if given.__module__.startswith("rankloop.learners.") else shown
         raise SettingsError(f"simulate: {name} is {shown} itself, which has to be called; did you mean {shown}()?")
+
+
+def _require_both_verbs(given: Any) -> None:
+    """Refuse an object that ranks and does not learn, or the other way round."""
+    has = {verb: callable(getattr(given, verb, None)) for verb in ("rank", "learn")}
+    if any(has.values()) and not isinstance(given, Learner):
+        (lacks,) = (verb for verb, there in has.items() if not there)
+        raise SettingsError(
+            f"simulate: a learner in plain Python needs rank and learn; {type(given).__name__} has no {lacks}"
+        )
 
 
 def _check(settings: dict[str, Any]) -> None:

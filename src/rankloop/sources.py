@@ -140,7 +140,11 @@ def _is_editable(name: str, own: set[str]) -> bool:
     if top in own or top in sys.stdlib_module_names:
         return top in own
     path = _file(name)
-    return path is not None and not {"site-packages", "dist-packages"} & set(path.parts)
+    return path is not None and not _is_installed(path)
+
+
+def _is_installed(path: Path) -> bool:
+    return bool({"site-packages", "dist-packages"} & set(path.parts))
 
 
 @cache
@@ -153,7 +157,9 @@ def _file(name: str) -> Path | None:
         except (ImportError, ValueError):
             spec = None
         origin = spec.origin if spec else None
-    return Path(origin) if origin and Path(origin).suffix == ".py" and Path(origin).is_file() else None
+    path = Path(origin) if origin and Path(origin).suffix == ".py" and Path(origin).is_file() else None
+    # The main module of a worker is that of the library which started it, not the script that a function came from.
+    return None if path and name == "__main__" and _is_installed(path) else path
 
 
 def _is_package(name: str) -> bool:

@@ -106,7 +106,12 @@ def test_linear_is_the_default_and_is_not_mentioned():
     assert "zeros" in INITIALS
 
 
-@pytest.mark.parametrize("wrong", [None, "linear", rl.Linear, 3])
+@pytest.mark.parametrize("wrong", [None, "cubic", rl.Linear, 3])
 def test_what_is_no_ranker_is_refused(wrong):
     with pytest.raises(SettingsError, match=r"ROLTR: ranker must be the settings of a ranker, such as rl.Linear\(\)"):
         rl.ROLTR(ranker=wrong)
+
+
+def test_a_ranker_by_its_name_alone_is_told_how_a_study_writes_it():
+    with pytest.raises(SettingsError, match=r'ROLTR: ranker must be a table, \{ kind = "mlp" \}; got'):
+        rl.ROLTR(ranker="mlp")

@@ -1,11 +1,14 @@
 """Each kind of people clicks as its definition says: probabilities by enumeration, draws by chi-square."""
 
+import re
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from rankloop import users
+from rankloop.data.collection import Split
+from rankloop.errors import SettingsError
 from rankloop.users.behaviour import Behaviour, forward
 
 from ..proofs.chisquare import agrees
@@ -91,3 +94,44 @@ def test_a_second_page_is_clicked_as_often_as_the_definition_says_whatever_the_f
 def test_tables_of_ones_let_everybody_look_and_nobody_stop():
     clicked, examined = forward(Behaviour.of(3, [0.25, 0.5]), np.array([0, 1, 0]), np.arange(3))
     assert (clicked.tolist(), examined.tolist()) == ([0.25, 0.5, 0.25], [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("tables", "sentence"),
+    [
+        ({"look": 2.0}, "look must hold probabilities in [0, 1]; got 2"),
+        ({"minus": -0.1}, "minus must hold probabilities in [0, 1]; got -0.1"),
+        ({"minus": np.nan}, "minus must hold probabilities in [0, 1]; got nan"),
+        ({"plus": "much"}, "plus must hold probabilities in [0, 1]; got 'much'"),
+        ({"after_click": 1.5}, "after_click must hold probabilities in [0, 1]; got 1.5"),
+        ({"after_skip": [0.5] * 40}, "after_skip must be one value, or one per grade, 31 at most; got shape (40,)"),
+        ({"attraction": []}, "attraction must hold probabilities in [0, 1]; got none"),
+        ({"look": [1.0, 0.5]}, "look must be one value, or one for each of 3 ranks, or a table of 3 × 4; got shape"),
+        ({"plus": [1.0, 0.5]}, "plus must be one value, or one for each of 3 ranks; got shape (2,)"),
+        ({"after_click": 0.5, "tilt": 0.9}, "it goes from 0.59 to 1.4"),
+        ({"tilt": -2.0}, "after_click + tilt · attraction must be a probability in [0, 1]; it goes from -1 to 0.8"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_tables_that_cannot_be_are_refused(tables, sentence):
+    with pytest.raises(SettingsError, match=re.escape(sentence)):
+        Behaviour.of(3, **{"attraction": [0.1, 1.0]} | tables)
+
+
+class Brief(users.User, frozen=True):
+    """Somebody with a table for two grades."""
+
+    by_row: bool = False
+
+    def behaviour(self, page_size, split=None):
+        return Behaviour.of(page_size, [0.1, 0.9], by_row=self.by_row)
+
+
+def test_tables_that_are_too_short_for_a_collection_are_refused():
+    split = Split.of(features=[[0.0], [1.0], [1.0]], grades=[1, 2, 0], queries=[1, 1, 1])
+    with pytest.raises(SettingsError, match="user 'brief': attraction has 2 values, for grades 0 to 1, but there is a"):
+        Brief().compiled(3, split)
+    with pytest.raises(SettingsError, match="needs a value for each of the 3 documents; has 2"):
+        Brief(by_row=True).compiled(3, split)
+    with pytest.raises(SettingsError, match="attraction has 2 values"):
+        Brief().clicks([0, 4], seed=1, impression=0)

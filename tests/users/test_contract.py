@@ -4,6 +4,7 @@ from typing import Annotated, NamedTuple
 
 import pytest
 
+from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.learners.contract import learn, show
 from rankloop.rankers.contract import ascend, score, score_several
@@ -49,3 +50,24 @@ def test_people_of_ones_own_are_held_to_the_rules_of_their_settings(settings, se
 def test_a_rule_is_checked_before_the_setting_is_used(over):
     with pytest.raises(SettingsError, match="Drift: over must be a whole number, at least 0"):
         drift(["perfect", "noisy", "perfect"], at=[5, 10], over=over)
+
+
+class FiveGrades(User, frozen=True):
+    """Somebody who says for how many grades there are tables."""
+
+    grades = 5
+
+
+class Empty(User, frozen=True):
+    """Somebody who says nothing of what they do."""
+
+
+def test_a_person_with_tables_for_other_grades_than_a_collection_has_is_refused():
+    split = Split.of(features=[[0.0], [1.0]], grades=[2, 0], queries=[1, 1])
+    with pytest.raises(SettingsError, match=r"'five grades' has a table for 5 grades, but three has 3 \(0 to 2\)"):
+        FiveGrades().on(Collection("three", split, split))
+
+
+def test_a_person_without_any_part_is_told_which():
+    with pytest.raises(SettingsError, match=r"Empty needs a method behaviour\(page_size, split\) or compiled\("):
+        Empty().compiled(10)

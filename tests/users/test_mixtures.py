@@ -39,6 +39,9 @@ def test_people_are_users_names_or_settings():
 class Silent(User, frozen=True):
     """Somebody from outside with a click of their own."""
 
+    def compiled(self, page_size, split=None):
+        return None
+
 
 @pytest.mark.parametrize(
     ("people", "weights", "reason"),

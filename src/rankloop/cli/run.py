@@ -51,7 +51,9 @@ def run(
         typer.Option(help="Measure by this instead: ndcg@10, err, map, …; may be repeated, the first is shown."),
     ] = None,
     workers: Workers = None,
-    on: Annotated[str, typer.Option(help="local, ray (the cluster of this machine), or ray://HOST:PORT.")] = "local",
+    on: Annotated[
+        str, typer.Option(help="local (processes), threads, ray (the cluster of this machine), or ray://HOST:PORT.")
+    ] = "local",
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     plugin: Plugin = None,
     against: Against = None,

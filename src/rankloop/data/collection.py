@@ -169,7 +169,8 @@ class Split:
             there = ", ".join(self._attributes) or "none"
             raise DataError(
                 f"the documents have no attribute {name!r}; they have {there}. "
-                f"Give it to the collection: data.with_attributes({name}=…)"
+                f"Give it to the collection: data.with_attributes({name}=…); in a study a plugin brings it, with "
+                f"@rl.attribute"
             )
         return _read_only(self._attributes[name])
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.errors import SettingsError
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
-from rankloop.plugins import Registry
+from rankloop.plugins import Registry, left_out
 from rankloop.policies.plackett_luce import page_log_probability
 from rankloop.propensities import Propensities
 from rankloop.rankers import LINEAR
@@ -100,11 +100,11 @@ class Learner(
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The model before the first impression, from `weights` if given."""
-        raise NotImplementedError
+        raise left_out(type(self), "model(features, page_size, seed, weights)")
 
     def work(self, features: int, page_size: int, candidates: int) -> Any:
         """Scratch for queries of up to so many candidates."""
-        raise NotImplementedError
+        raise left_out(type(self), "work(features, page_size, candidates)")
 
     @property
     def policy_temperature(self) -> float | None:

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.plugins import Registry, name_in_files
+from rankloop.plugins import Registry, left_out, name_in_files
 from rankloop.settings import check_settings
 
 RANKERS = Registry("ranker")
@@ -34,11 +34,11 @@ class Ranker(msgspec.Struct, frozen=True, tag=name_in_files, tag_field="kind", f
 
     def parameters(self, initial: str, features: int, seed: int, weights: ArrayLike | None = None) -> Any:
         """The parameters that a learner begins with: given ones, or by the rule named `initial`."""
-        raise NotImplementedError
+        raise left_out(type(self), "parameters(initial, features, seed, weights)")
 
     def several(self, weights: NDArray[np.float64], features: int) -> Any:
         """Many rankers of this kind, (rankers, weights), for `score_several`; refuses what does not fit."""
-        raise NotImplementedError
+        raise left_out(type(self), "several(weights, features)")
 
 
 def score(ranker: Any, X: Any, scores: Any) -> None:

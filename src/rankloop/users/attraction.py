@@ -132,7 +132,7 @@ class Attracted(User, frozen=True):
         return self
 
     def require_fit(self, data: Collection) -> None:
-        """Refuse a collection with more or fewer grades than the table, or without the attribute."""
+        """Refuse a collection with other grades than the table's, or without the attribute."""
         super().require_fit(data)
         if isinstance(self.attraction, ByAttribute):
             values = self.attraction.values(data.train)
@@ -141,12 +141,6 @@ class Attracted(User, frozen=True):
                     f"user {self.name!r}: the attribute {self.attraction.attribute!r} of {data.name} must hold "
                     f"probabilities in [0, 1]; it goes from {values.min():g} to {values.max():g}"
                 )
-        elif self.grades is not None and self.grades > data.grades:
-            raise SettingsError(
-                f"user {self.name!r} has a table for {self.grades} grades, but {data.name} has {data.grades} "
-                f"(0 to {data.grades - 1}); give one click probability for each grade, or, where labels could be "
-                f"higher than those that occur, say so: Collection(…, highest_grade=…)"
-            )
 
     def gammas(self, split: Split | None) -> tuple[NDArray[np.float64], bool]:
         """Attraction by grade, False; or by row of the split, True. Without a collection, names mean five grades."""

@@ -18,11 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import PATIENCE, PEOPLE, USER, stream_key, uniform
 from rankloop.metrics import MAX_GRADE
 
 _GRADES = MAX_GRADE + 1
+_ROUNDING = 1e-9
 
 
 class Behaviour(NamedTuple):
@@ -53,26 +55,84 @@ class Behaviour(NamedTuple):
     ) -> "Behaviour":
         """Tables for pages of so many ranks; what is not given lets everybody look, and nobody stop.
 
-        `look` may be one value per rank, or (ranks, ranks + 1) by rank and last click; what follows a click or a
-        skip one value, or one per grade.
+        `look` may be one value per rank, or (ranks, ranks + 1) by rank and last click; `plus` and `minus` one value, or
+        one per rank; what follows a click or a skip, the probability of going on, one value, or one per grade from 0,
+        the last of which holds for all higher ones. All are probabilities, and so is `after_click` + `tilt` · γ.
         """
-        by_rank = np.asarray(look, dtype=np.float64)
-        return cls(
-            attraction=np.asarray(attraction, dtype=np.float64),
+        by_rank = _probabilities("look", look)
+        made = cls(
+            attraction=np.atleast_1d(_probabilities("attraction", attraction)),
             by_row=by_row,
-            look=np.broadcast_to(by_rank[:, None] if by_rank.ndim == 1 else by_rank, (ranks, ranks + 1)),
-            plus=np.broadcast_to(np.asarray(plus, dtype=np.float64), (ranks,)),
-            minus=np.broadcast_to(np.asarray(minus, dtype=np.float64), (ranks,)),
-            after_click=_by_grade(after_click),
-            after_skip=_by_grade(after_skip),
-            tilt=tilt,
+            look=_shaped("look", by_rank[:, None] if by_rank.ndim == 1 else by_rank, (ranks, ranks + 1)),
+            plus=_shaped("plus", _probabilities("plus", plus), (ranks,)),
+            minus=_shaped("minus", _probabilities("minus", minus), (ranks,)),
+            after_click=_by_grade("after_click", after_click),
+            after_skip=_by_grade("after_skip", after_skip),
+            tilt=float(tilt),
         )
+        made._require_possible_tilt()
+        return made
+
+    def _require_possible_tilt(self) -> None:
+        if self.tilt == 0.0:
+            return
+        extremes = np.array([self.attraction.min(initial=1.0), self.attraction.max(initial=0.0)])
+        going = self.after_click[:, None] + self.tilt * extremes
+        if not ((going >= -_ROUNDING) & (going <= 1.0 + _ROUNDING)).all():
+            raise SettingsError(
+                f"Behaviour: after_click + tilt · attraction must be a probability in [0, 1]; it goes from "
+                f"{going.min():g} to {going.max():g}"
+            )
+
+    def require_fit(self, owner: str, highest: int, rows: int) -> None:
+        """Refuse a split with grades or documents that the attraction has no value for."""
+        count = len(self.attraction)
+        if self.by_row and count != rows:
+            raise SettingsError(
+                f"{owner}: attraction by row needs a value for each of the {rows:,} documents; has {count:,}"
+            )
+        if not self.by_row and count <= highest:
+            raise _too_few(owner, count, highest)
 
 
-def _by_grade(values: ArrayLike) -> NDArray[np.float64]:
+def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        given = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SettingsError(f"Behaviour: {name} must hold probabilities in [0, 1]; got {values!r:.100}") from None
+    if given.size == 0 or not ((given >= 0.0) & (given <= 1.0)).all():
+        wrong = given[~((given >= 0.0) & (given <= 1.0))]
+        got = f"got {wrong.flat[0]:g}" if wrong.size else "got none"
+        raise SettingsError(f"Behaviour: {name} must hold probabilities in [0, 1]; {got}")
+    return given
+
+
+def _shaped(name: str, given: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """One value for all ranks, or one for each."""
+    try:
+        return np.broadcast_to(given, shape)
+    except ValueError:
+        more = f", or a table of {shape[0]} × {shape[1]}" if len(shape) == 2 else ""
+        raise SettingsError(
+            f"Behaviour: {name} must be one value, or one for each of {shape[0]} ranks{more}; got shape {given.shape}"
+        ) from None
+
+
+def _by_grade(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """One value for each grade that there could be; who may see which grades is checked elsewhere."""
-    given = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    given = np.atleast_1d(_probabilities(name, values))
+    if given.ndim > 1 or len(given) > _GRADES:
+        raise SettingsError(
+            f"Behaviour: {name} must be one value, or one per grade, {_GRADES} at most; got shape {given.shape}"
+        )
     return np.concatenate([given, np.full(_GRADES - len(given), given[-1])])
+
+
+def _too_few(owner: str, count: int, highest: int) -> SettingsError:
+    return SettingsError(
+        f"{owner}: attraction has {count} values, for grades 0 to {count - 1}, but there is a grade {highest}; "
+        f"give one for each grade"
+    )
 
 
 class People(NamedTuple):
@@ -112,6 +172,13 @@ def together(people: Sequence[Behaviour], knots: NDArray[np.int64], shares: NDAr
         knots=np.ascontiguousarray(knots),
         shares=np.ascontiguousarray(shares),
     )
+
+
+def require_grades(people: People, owner: str, highest: int) -> None:
+    """Refuse a grade that somebody's attraction has no value for: compiled code would read what lies beyond it."""
+    counts = np.diff([*people.begin, len(people.attraction)])[~people.by_row]
+    if len(counts) and counts.min() <= highest:
+        raise _too_few(owner, int(counts.min()), highest)
 
 
 def _may_stop(person: Behaviour) -> bool:

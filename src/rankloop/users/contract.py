@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.plugins import ATTRIBUTES, Registry, name_in_files, telling
+from rankloop.plugins import ATTRIBUTES, Registry, left_out, name_in_files, telling
 from rankloop.propensities import Propensities
 from rankloop.settings import check_settings, require_whole_number, settle
-from rankloop.users.behaviour import Behaviour, People, click_people, forward, shares_at, together
+from rankloop.users.behaviour import Behaviour, People, click_people, forward, require_grades, shares_at, together
 
 USERS = Registry("user")
 """By `kind`, as files call it."""
@@ -84,12 +84,21 @@ class User(
 
     def behaviour(self, page_size: int, split: Split | None = None) -> Behaviour:
         """What this person does on a page, as tables; `split` has the attributes of the documents."""
-        raise SettingsError(f"user {self.name!r} has a click of its own, and no tables that say what it does")
+        if type(self).compiled is User.compiled:
+            raise left_out(type(self), "behaviour(page_size, split) or compiled(page_size, split)")
+        raise SettingsError(
+            f"user {self.name!r} has a click of its own, and no tables that say what it does, which mixtures, drifts "
+            f"and probabilities are made of"
+        )
 
     def compiled(self, page_size: int, split: Split | None = None) -> Any:
         """What the compiled loop needs to know of this user: a named tuple that `click` is implemented for."""
         people, knots, shares = self.crowd()
-        return together([person.behaviour(page_size, split) for person in people], knots, shares)
+        tables = [person.behaviour(page_size, split) for person in people]
+        for person, table in zip(people, tables, strict=True):
+            if split is not None:
+                table.require_fit(f"user {person.name!r}", int(split.grades.max()), len(split.grades))
+        return together(tables, knots, shares)
 
     def crowd(self) -> Crowd:
         """Who may come: this person alone, unless it is a mixture or changes."""
@@ -133,8 +142,15 @@ class User(
         return found
 
     def require_fit(self, data: Collection) -> None:
-        """Refuse a collection that this person cannot click on."""
+        """Refuse a collection that this person cannot click on: one with more or fewer grades than there are tables
+        for."""
         self.check_grades(int(data.train.grades.max()), f"{data.name}'s training split")
+        if self.grades is not None and self.grades > data.grades:
+            raise SettingsError(
+                f"user {self.name!r} has a table for {self.grades} grades, but {data.name} has {data.grades} "
+                f"(0 to {data.grades - 1}); give one click probability for each grade, or, where labels could be "
+                f"higher than those that occur, say so: Collection(…, highest_grade=…)"
+            )
 
     def check_grades(self, highest: int, where: str) -> None:
         """Refuse grades for which this user has no click probability."""
@@ -186,6 +202,8 @@ class User(
         """What this user does on the page of an impression: the very draws of the simulation with that seed."""
         grades, documents = self._page(page_grades, rows)
         made = _alone(self, len(grades)) if split is None else self.compiled(len(grades), split)
+        if isinstance(made, People):
+            require_grades(made, f"user {self.name!r}", int(grades.max(initial=0)))
         clicks = np.zeros(len(grades))
         click_page(made, grades, documents, 0, query, np.uint64(seed), impression, clicks)
         return clicks
