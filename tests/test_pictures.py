@@ -19,13 +19,13 @@ def test_names_beside_lines_keep_their_distance_and_order():
 
 
 @pytest.mark.parametrize(
-    ("written", "inches"), [(3.3, 3.3), ("3.3", 3.3), ("3.3in", 3.3), ("2.54 cm", 1.0), ("254mm", 10), ("72.27pt", 1.0)]
+    ("written", "inches"), [(3.3, 3.3), ("3.3in", 3.3), ("2.54 cm", 1.0), ("254mm", 10), ("72.27pt", 1.0)]
 )
 def test_lengths_are_read_as_people_write_them(written, inches):
     assert Size.of(written).width == pytest.approx(inches)
 
 
-@pytest.mark.parametrize("written", ["", "wide", "3.3 feet", 0, -1, "1e3", "100in", "nan", float("inf")])
+@pytest.mark.parametrize("written", ["", "wide", "3.3", "3.3 feet", 0, -1, "1e3", "100in", "nan", float("inf")])
 def test_what_is_no_length_is_a_sentence(written):
     with pytest.raises(SettingsError, match=r"height must be a length from 0\.5 to 50 inches, such as 3\.3in"):
         Size.of(3, written)

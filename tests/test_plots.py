@@ -37,6 +37,20 @@ def test_people_stand_side_by_side_and_below_each_other_where_that_is_too_narrow
     assert RUNS.plot(height=2).figure.get_size_inches().tolist() == [7, 2]
 
 
+def test_panels_below_each_other_share_their_scale_and_low_ones_its_name():
+    tall, low = RUNS.plot(width="8.4cm", height="6in"), RUNS.plot(width="8.4cm", height="2in")
+    for picture in (tall, low):
+        upper, lower = picture.figure.axes
+        assert upper.get_ylim() == lower.get_ylim()
+    assert [axis.get_ylabel() for axis in tall.figure.axes] == ["nDCG@10 on held-out queries"] * 2
+    assert [axis.get_ylabel() for axis in low.figure.axes] == ["", ""]
+    assert low.figure.get_supylabel().startswith("nDCG@10 on")
+    with pytest.raises(
+        SettingsError, match=r"height must be at least 1\.6in for 2 panels, one below the other; got 1in"
+    ):
+        RUNS.plot(width="8.4cm", height="1in")
+
+
 def test_collections_have_rows_of_their_own():
     other = Collection("other", DATA.train, DATA.test)
     runs = RUNS + simulate_many(ROLTR(), noisy(), other, 60, seeds=1, evaluate_every=20)

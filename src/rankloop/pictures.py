@@ -27,8 +27,10 @@ from rankloop.settings import flat, is_number, varying
 CYCLE = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#555555", "#000000")
 _METHODS = {"ROLTR": 0, "PDGD": 1, "COLTR": 2, "PMGD": 3, "DBGD": 4, "MDPRank": 6}
 DASHES = ("-", "--", ":", "-.")
+_LETTER = 0.56  # of its height: a letter is a bit wider than half of it
 _LONGEST = 26  # characters of a name beside a line
 _NARROWEST = 2.4  # inches of a panel, below which panels stand one below the other
+_LOWEST = 0.8  # inches of a panel, below which nothing is left beside its title and scale
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 FORMATS = ("pdf", "svg", "png")
 
@@ -41,7 +43,7 @@ class Size(NamedTuple):
 
     @classmethod
     def of(cls, width: str | float, height: str | float | None = None) -> "Size":
-        """From lengths as people write them.
+        """From lengths as people write them; a number is one of inches, text has a unit.
 
         >>> Size.of("8.4cm").width == 8.4 / 2.54, Size.of(3.3, "2in")
         (True, Size(width=3.3, height=2.0))
@@ -50,8 +52,10 @@ class Size(NamedTuple):
 
 
 def _inches(name: str, length: str | float) -> float:
-    written = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm|pt|)\s*", str(length))
-    inches = float(written[1]) * _UNITS[written[2] or "in"] if written else 0.0
+    written = re.fullmatch(
+        r"\s*(\d+\.?\d*|\.\d+)\s*(in|cm|mm|pt)\s*", length if isinstance(length, str) else f"{length}in"
+    )
+    inches = float(written[1]) * _UNITS[written[2]] if written else 0.0
     if not 0.5 <= inches <= 50:
         raise SettingsError(
             f"{name} must be a length from 0.5 to 50 inches, such as 3.3in, 8.4cm, 84mm or 240pt; got {length!r}"
@@ -132,6 +136,9 @@ def panels(rows: int, columns: int, size: Size | None = None, **shared: Any) -> 
         extent = max(6.4, 5.1 * columns), 0.5 + 2.95 * rows
     else:
         layout = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
+        if size.height is not None and size.height < _LOWEST * rows:
+            below = f" for {rows} panels, one below the other" if rows > 1 else ""
+            raise SettingsError(f"height must be at least {_LOWEST * rows:g}in{below}; got {size.height:g}in")
         extent = size.width, size.height or rows * max(1.7, 0.6 * size.width / columns)
     drawing = Drawing(figsize=extent, layout=layout)
     return drawing, drawing.subplots(rows, columns, squeeze=False, **shared)
@@ -140,6 +147,23 @@ def panels(rows: int, columns: int, size: Size | None = None, **shared: Any) -> 
 def side_by_side(columns: int, size: Size | None) -> bool:
     """Whether so many panels have room beside each other."""
     return size is None or size.width / columns >= _NARROWEST
+
+
+def share_scale(rows: Sequence[Axes]) -> None:
+    """The same heights for panels that stand one below the other, as for those side by side."""
+    for axis in rows[1:]:
+        axis.sharey(rows[0])
+
+
+def label_scale(drawing: Drawing, axes: Any, text: str) -> None:
+    """What heights are: beside each row of panels or, where rows are too low for that, once beside all of them."""
+    font = float(matplotlib.rcParams["axes.labelsize"])
+    height = float(drawing.get_size_inches()[1]) - 0.5
+    if len(axes) > 1 and len(text) * _LETTER * font / 72 > height / len(axes):
+        drawing.supylabel(wrapped(text, height, font), fontsize=font, parse_math=False)
+        return
+    for row in axes:
+        row[0].set_ylabel(wrapped(text, height / len(axes), font), parse_math=False)
 
 
 def head(drawing: Drawing, title: str, size: Size | None) -> None:
@@ -163,7 +187,7 @@ def wrapped(text: str, inches: float, points: float, lines: int = 3) -> str:
     >>> wrapped("navigational cascade (after-click) clicks", 2.0, 10)
     'navigational cascade\n(after-click) clicks'
     """
-    letters = max(8, int(inches * 72 / (0.56 * points)))  # a letter is a bit wider than half its height
+    letters = max(8, int(inches * 72 / (_LETTER * points)))
     return textwrap.fill(text, letters, max_lines=lines, placeholder="…")
 
 

@@ -15,8 +15,10 @@ from rankloop.pictures import (
     frame,
     impressions_axis,
     label_lines,
+    label_scale,
     lines_for,
     panels,
+    share_scale,
     side_by_side,
     title,
 )
@@ -45,17 +47,21 @@ def draw(
     rows = [(collection, some) for collection in runs.collections for some in columns]
     with calm(in_print=size is not None):
         drawing, axes = panels(len(rows), len(columns[0]), size, sharey="row")
+        scales: dict[str, list[Any]] = {collection: [] for collection in runs.collections}
+        ends = []
         for row, (collection, some) in zip(axes, rows, strict=True):
-            ends = []
+            scales[collection].append(row)
             for axis, user in zip(row, some, strict=True):
                 here = runs.select(collection=collection, user=user)
-                ends.append(_panel(axis, here, curve, lines, metric))
+                ends.append((axis, _panel(axis, here, curve, lines, metric)))
                 title(axis, f"{user} clicks", collection if len(runs.collections) > 1 else "")
                 impressions_axis(axis, max((len(run.online_curve) for run in here), default=1))
-            frame(row[0], row)
-            for axis, named in zip(row, ends, strict=True):
-                label_lines(axis, named)
-            row[0].set_ylabel(LABELS[curve].format(runs.title(metric)))
+        for together in scales.values():
+            share_scale([row[0] for row in together])
+            frame(together[0][0], [axis for row in together for axis in row])
+        for axis, named in ends:
+            label_lines(axis, named)
+        label_scale(drawing, axes, LABELS[curve].format(runs.title(metric)))
         for axis in axes[-1]:
             axis.set_xlabel("impressions")
     return Picture(drawing)

@@ -48,6 +48,12 @@ def test_figures_for_print_have_the_size_and_the_kinds_that_were_asked_for(rankl
     assert r"\includegraphics{g-curves}" in (folder / "mine" / "paper" / "figures.tex").read_text()
 
 
+def test_figures_that_were_drawn_before_in_other_formats_are_replaced(rankloop, folder):
+    for kind in ("svg", "pdf"):
+        assert rankloop("report", folder / "mine", "--figures", kind)[0] == 0
+        assert {path.name for path in (folder / "mine" / "paper").iterdir()} == {f"g-curves.{kind}", "figures.tex"}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -22,7 +22,9 @@ def report(
     ] = None,
     figures: Annotated[
         list[str] | None,
-        typer.Option(help="pdf, svg or png: the figures for print, too, in FOLDER/paper; may be repeated."),
+        typer.Option(
+            help="pdf, svg or png: figures for print, too, in FOLDER/paper, replacing earlier ones; may be repeated."
+        ),
     ] = None,
     width: Annotated[
         str | None, typer.Option(help="Of a figure in print: 3.3in, 8.4cm, 84mm or 240pt; 7in unless told otherwise.")

@@ -1,6 +1,7 @@
 """How a study's results are drawn: panels of learning curves, and bars with whiskers, in the style of all pictures."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,8 +17,10 @@ from rankloop.pictures import (
     head,
     impressions_axis,
     label_lines,
+    label_scale,
     lines_for,
     panels,
+    share_scale,
     side_by_side,
     title,
 )
@@ -43,25 +46,25 @@ def draw_curves(
         (collection, group, some) for collection in coverage.collections(grid) for group in groups for some in columns
     ]
     drawing, axes = panels(len(rows), len(columns[0]), size, sharey="row")
+    scales: dict[tuple[str, str], list[Any]] = {(collection, group): [] for collection, group, _ in rows}
+    ends = []
     for row, (collection, group, some) in zip(axes, rows, strict=True):
+        scales[collection, group].append(row)
         shown = {label: line for label, line in lines.items() if line.group == group}
-        ends = []
         for axis, user in zip(row, some, strict=True):
             runs = {label: coverage.runs(grid, collection, user, label) for label in shown}
-            ends.append(
-                [
-                    _curve(axis, coverage, runs[label], line, until, online)
-                    for label, line in shown.items()
-                    if runs[label]
-                ]
-            )
+            curves = ((runs[label], line) for label, line in shown.items() if runs[label])
+            ends.append((axis, [_curve(axis, coverage, some, line, until, online) for some, line in curves]))
             title(axis, f"{user} clicks", collection if len(coverage.collections(grid)) > 1 else "", group)
             longest = max((record.impressions for some in runs.values() for record in some), default=1)
             impressions_axis(axis, until or longest)
-        frame(row[0], row)
-        for axis, named in zip(row, ends, strict=True):
-            label_lines(axis, named)
-        row[0].set_ylabel(f"{coverage.results.metric.title} {'of pages shown' if online else 'on held-out queries'}")
+    for together in scales.values():
+        share_scale([row[0] for row in together])
+        frame(together[0][0], [axis for row in together for axis in row])
+    for axis, named in ends:
+        label_lines(axis, named)
+    of = "of pages shown" if online else "on held-out queries"
+    label_scale(drawing, axes, f"{coverage.results.metric.title} {of}")
     for axis in axes[-1]:
         axis.set_xlabel("impressions")
     about = coverage.grid(grid).title or grid

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from rankloop.display import listed
-from rankloop.pictures import Size, calm, save, svg
+from rankloop.pictures import FORMATS, Size, calm, save, svg
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.drawing import draw_curves, draw_variance, needs_log
 from rankloop.studies.people import has_people
@@ -56,7 +56,11 @@ class Figure(NamedTuple):
             return svg(self.draw(None))
 
     def write_for_print(self, folder: Path, formats: Sequence[str], size: Size) -> list[Path]:
-        """Draw it in a size of one's own, into a folder, once for each format."""
+        """Draw it in a size of one's own, into a folder, once for each format; what an earlier call left there in other
+        formats, and perhaps by another metric, is removed."""
+        for other in FORMATS:
+            if other not in formats:
+                (folder / f"{self.name}.{other}").unlink(missing_ok=True)
         with calm(in_print=True):
             drawing = self.draw(size)
             return [save(drawing, folder / f"{self.name}.{one}") for one in formats]
