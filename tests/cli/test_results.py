@@ -73,7 +73,7 @@ def test_any_method_can_be_the_baseline(rankloop, folder):
 def test_unknown_choices_are_refused(rankloop, folder):
     code, _, said = rankloop("results", folder, "--against", "nobody")
     assert code == 2
-    assert "choose from ROLTR, PDGD" in said
+    assert "choose from 'ROLTR', 'PDGD'" in said
     code, _, said = rankloop("results", folder, "--generalise-to", "everything")
     assert code == 2
     assert "similar-collections" in said
@@ -120,6 +120,16 @@ def test_a_study_that_was_killed_shows_what_is_finished(rankloop, finished, tmp_
         code, _, said = rankloop("results", *words)
         assert code == 2
         assert "is finished; the same `rankloop run` goes on with the study" in " ".join(said.split())
+
+
+def test_a_record_that_is_missing_is_not_called_different(rankloop, finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    for path in (tmp_path / "runs").iterdir():
+        path.unlink()
+    code, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1")
+    assert code == 1
+    assert out.startswith("NOT COMPARED: ")
+    assert "0 of 1 run are the same, bit for bit; 1 could not be compared; the folder holds 16." in out
 
 
 def test_a_record_that_was_changed_is_exit_code_1(rankloop, finished, tmp_path):

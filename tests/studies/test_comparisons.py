@@ -70,7 +70,7 @@ def test_the_baseline_is_a_label_a_method_or_the_papers(made_up):
 def test_an_unknown_baseline_is_refused_with_what_there_is():
     require_baseline(None, [])
     require_baseline("slow", [("slow", "PDGD")])
-    with pytest.raises(SettingsError, match="--against 'DBGD': there are no such runs; choose from slow, PDGD"):
+    with pytest.raises(SettingsError, match="--against 'DBGD': there are no such runs; choose from 'slow', 'PDGD'"):
         require_baseline("DBGD", [("slow", "PDGD")])
 
 
@@ -87,6 +87,12 @@ def test_the_best_is_told_from_every_rival_or_tied(made_up):
 def test_one_run_each_tells_nothing(made_up):
     assert standing(Coverage(made_up(study(repeats=1), online=level)), *PLACE) == Standing()
     assert standing(Coverage(made_up(study({"learner": "ROLTR"}))), *PLACE) == Standing()
+
+
+def test_a_method_with_a_single_run_is_tied_with_nobody(made_up):
+    single = made_up(study(), keep=lambda cell: cell.label != "PDGD" or cell.seed == 1, online=level)
+    assert standing(Coverage(single), *PLACE).mark("PDGD") == ""
+    assert standing(Coverage(single), *PLACE).best == ""
 
 
 def test_what_holds_here_need_not_hold_elsewhere(made_up):

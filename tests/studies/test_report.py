@@ -194,7 +194,7 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
     assert "--data may" not in page.text  # what was left out says why
     assert "rankloop run rq2 --data '/some where/A' --only noisy" in page.text
     assert "rankloop run study.toml --only noisy" in page.text
-    assert "Not run:" not in page.text
+    assert "No finished run:" not in page.text
 
 
 @pytest.mark.browser

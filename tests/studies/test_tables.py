@@ -55,7 +55,7 @@ def test_missing_runs_are_told(made_up):
 
 def test_what_was_not_run_at_all_is_named(made_up):
     table = grid_table(made_up(study(), keep=lambda cell: cell.label != "PDGD"))
-    assert "Not run: PDGD." in table.notes
+    assert "No finished run: PDGD." in table.notes
 
 
 def test_a_single_run_has_no_interval_and_no_mark(made_up):

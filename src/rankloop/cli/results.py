@@ -102,12 +102,15 @@ def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
         print_json([one.plain() for one in checked])
         return
     for one in checked:
-        out.print(f"{'same bits' if one.same else 'DIFFERS'}: {one.name}", markup=False)
+        found = "same bits" if one.same else "DIFFERS" if one.is_compared else "NOT COMPARED"
+        out.print(f"{found}: {one.name}", markup=False)
         for line in (*one.differences, *one.remarks):
             out.print(f"  {line}", markup=False)
     same = sum(one.same for one in checked)
     found = "is the same" if same == len(checked) == 1 else "are the same"
-    out.print(f"{same} of {counted(len(checked), 'run')} {found}, bit for bit; the folder holds {records:,}.")
+    lost = sum(not one.is_compared for one in checked)
+    told = f"; {lost} could not be compared" if lost else ""
+    out.print(f"{same} of {counted(len(checked), 'run')} {found}, bit for bit{told}; the folder holds {records:,}.")
 
 
 def show_results(results: "Results", json: bool, metric: str | None = None) -> None:
@@ -129,7 +132,8 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         _show_place(coverage, *place)
     if results.left_out:
         out.print(f"\nNot shown, though in this folder: {results.left_out}.", highlight=False)
-    impressions = max(record.impressions for record in results.records)
+    lengths = sorted({record.impressions for record in results.records})
+    ends = f"{' or '.join(f'{one:,}' for one in lengths)} impressions"
     grids = dict.fromkeys(coverage.speaks_of(grid) for grid in coverage.distinct_grids())
     has_skyline = any(record.learner == "MDPRank" for record in results.records)
     skyline = " MDPRank learns from the true grades: a skyline." if has_skyline else ""
@@ -139,7 +143,7 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
         f"\nMean ± 95 % t-interval {', '.join(grids)}. {BEST} better than every other method that learns\n"
         f"from clicks, p < 0.05 each; {TIED} tied with the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01 against the baseline, "
         f"Holm-corrected.\nAll tests are paired. {online}Offline: {name} on held-out queries\n"
-        f"after {impressions:,} impressions.{skyline}"
+        f"after {ends}.{skyline}"
     )
 
 

@@ -47,7 +47,7 @@ def require_baseline(wanted: str | None, learners: Iterable[tuple[str, str]]) ->
     """Refuse a baseline that is neither a label nor a method among the learners."""
     names = dict.fromkeys(name for both in learners for name in both)
     if wanted is not None and wanted not in names:
-        raise SettingsError(f"--against {wanted!r}: there are no such runs; choose from {', '.join(names)}")
+        raise SettingsError(f"--against {wanted!r}: there are no such runs; choose from {', '.join(map(repr, names))}")
 
 
 def baseline_of(coverage: Coverage, grid: str) -> str | None:
@@ -144,5 +144,7 @@ def standing(coverage: Coverage, grid: str, collection: str, user: str, field: s
     }
     if all(map(math.isnan, p.values())):
         return Standing()  # a single run has no spread: nothing can be told
-    rivals = [label for label, value in p.items() if not value < LEVEL]
+    rivals = [label for label, value in p.items() if value >= LEVEL]
+    if not rivals and any(map(math.isnan, p.values())):
+        return Standing()  # best of those with a test, and of one without
     return Standing(tied=(first, *rivals)) if rivals else Standing(best=first)

@@ -142,7 +142,7 @@ def only(cells: list[Cell], words: Iterable[str]) -> list[Cell]:
         kind = next((kind for kind, of in kinds.items() if any(of(cell) == word for cell in cells)), None)
         if kind is None:
             there = sorted({of(cell) for of in kinds.values() for cell in cells})
-            raise SettingsError(f"--only {word!r} matches nothing; choose from {', '.join(there)}")
+            raise SettingsError(f"--only {word!r} matches nothing; choose from {', '.join(map(repr, there))}")
         if kind == "learner":  # a method stands for its labels
             wanted.setdefault("label", set()).update(cell.label for cell in cells if cell.learner.name == word)
         else:

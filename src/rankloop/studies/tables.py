@@ -269,7 +269,7 @@ def _notes(coverage: Coverage, grid: str) -> list[str]:
     spread = f" ± 95 % t-interval {coverage.speaks_of(grid)}" if coverage.is_repeated(grid) else ""
     notes = [f"Mean over runs{spread}; {coverage.of_grid(grid)}."]
     if coverage.absent(grid):
-        notes.append(f"Not run: {', '.join(plain(name) for name in coverage.absent(grid))}.")
+        notes.append(f"No finished run: {', '.join(plain(name) for name in coverage.absent(grid))}.")
     return notes
 
 

@@ -28,6 +28,8 @@ class Checked(NamedTuple):
     record: Record
     differences: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    is_compared: bool = True
+    """False where the record cannot be read or computed again; `differences` says why."""
 
     @property
     def name(self) -> str:
@@ -38,8 +40,14 @@ class Checked(NamedTuple):
 
     def plain(self) -> dict[str, Any]:
         """As plain values."""
-        return {"key": self.record.key, "run": self.name, "same": self.same, "differences": self.differences,
-                "remarks": self.remarks}  # fmt: skip
+        return {
+            "key": self.record.key,
+            "run": self.name,
+            "same": self.same,
+            "compared": self.is_compared,
+            "differences": self.differences,
+            "remarks": self.remarks,
+        }
 
     @property
     def same(self) -> bool:
@@ -63,12 +71,12 @@ def verify(results: Results, records: Sequence[Record], folder: Path, engine: En
             record = waiting.pop()
             cell = asked.get((record.grid, record.collection, record.user, record.label, record.seed))
             if cell is None:
-                yield Checked(record, ("the study file no longer asks for it",))
+                yield Checked(record, ("the study file no longer asks for it",), is_compared=False)
                 continue
             try:
                 cell, kept = _as_it_was_run(cell, record), _kept(folder, record)
             except RankloopError as error:
-                yield Checked(record, (str(error),))
+                yield Checked(record, (str(error),), is_compared=False)
                 continue
             running[engine.submit(run_cell, cell)] = (record, kept)
         finished, _ = wait(running, return_when=FIRST_COMPLETED) if running else ((), ())
@@ -77,7 +85,7 @@ def verify(results: Results, records: Sequence[Record], folder: Path, engine: En
             try:
                 yield compared(record, kept, future.result())
             except RankloopError as error:
-                yield Checked(record, (f"it could not be computed again: {error}",))
+                yield Checked(record, (f"it could not be computed again: {error}",), is_compared=False)
 
 
 def place_of(cell: Cell) -> tuple[str, str, str, str, int]:
