@@ -72,6 +72,12 @@ def test_both_models_are_made_anew_each_with_its_own_rule():
         assert made["seed"] == 3
 
 
+def test_the_only_visitor_of_a_demo_is_not_bounded():
+    service = Service()
+    asyncio.run(Comparison(service, seed=3).begin(Rules()))
+    assert [made["guards"]["client_pages"] for made in service.made.values()] == [0, 0]
+
+
 def test_methods_in_a_few_words():
     assert words(Rules().model) == "Posterior, told nothing"
     assert words(Rules().rival) == "ROLTR, ips+-, α = 0.01"

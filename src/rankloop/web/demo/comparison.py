@@ -124,7 +124,8 @@ class Comparison:
                 page_size=PAGE_SIZE,
                 seed=self._seed,
                 window=_OPEN_SECONDS,
-                guards={"control": 0.0},
+                # Whoever tries the demo may be its only visitor, and all their clicks count.
+                guards={"control": 0.0, "client_pages": 0},
             )
         self.rules = rules
         self._shadow = self._fresh_shadow()
