@@ -86,6 +86,13 @@ def test_without_a_bound_every_page_counts():
     assert taught(influence, b"", 500, guards) == 500
 
 
+def test_people_are_told_apart_whatever_their_bytes_are():
+    influence = Influence()
+    for client in range(1_000):
+        influence.note(client.to_bytes(8, "big"), DEFAULT)
+    assert all(influence.weight(client.to_bytes(8, "big"), DEFAULT) == 1.0 for client in range(1_000))
+
+
 def test_hardly_anybody_is_taken_for_somebody_else():
     """A hundred thousand clients share the parts, and one of them came ten thousand times: the others count in full."""
     influence, random = Influence(), np.random.default_rng(3)

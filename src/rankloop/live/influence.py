@@ -18,6 +18,8 @@ There may be millions of clients. Each is counted in two of 2 × 2,048 parts, by
 clients who share it add 1/2,048 of all pages, far less than a share of .01. No hash of anybody is kept.
 """
 
+from hashlib import blake2b
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -91,5 +93,7 @@ def _bounded(budget: float, count: int) -> float:
 
 
 def _parts(client: bytes) -> tuple[int, int]:
-    """Where a client is counted: two halves of a hash, each a place of its own."""
-    return int.from_bytes(client[:8], "little") % PARTS, int.from_bytes(client[8:], "little") % PARTS
+    """Where a client is counted: two halves of a hash, each a place of its own. Of a hash, since bytes that merely
+    count people would put them all in one part."""
+    hashed = blake2b(client, digest_size=8).digest()
+    return int.from_bytes(hashed[:4], "little") % PARTS, int.from_bytes(hashed[4:], "little") % PARTS
