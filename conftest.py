@@ -166,7 +166,8 @@ def _late(item):
 def _keep_with_its_file(item):
     """Give quick tests of a file to one worker: what they share, fixtures and kernels, is made and loaded once. Those
     that take long or wait for others go to whoever is free."""
-    if not any(item.get_closest_marker(mark) for mark in ("xdist_group", "slow", "process")):
+    ours = item.path.is_relative_to(ROOT)
+    if ours and not any(item.get_closest_marker(mark) for mark in ("xdist_group", "slow", "process")):
         item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).with_suffix("").as_posix()))
 
 

@@ -100,10 +100,10 @@ def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float64]:
         given = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise SettingsError(f"Behaviour: {name} must hold probabilities in [0, 1]; got {values!r:.100}") from None
-    if given.size == 0 or not ((given >= 0.0) & (given <= 1.0)).all():
-        wrong = given[~((given >= 0.0) & (given <= 1.0))]
-        got = f"got {wrong.flat[0]:g}" if wrong.size else "got none"
-        raise SettingsError(f"Behaviour: {name} must hold probabilities in [0, 1]; {got}")
+    wrong = given[~((given >= 0.0) & (given <= 1.0))]
+    if wrong.size or (given.size == 0 and name != "look"):  # an empty page has nothing to look at
+        got = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        raise SettingsError(f"Behaviour: {name} must hold probabilities in [0, 1]; got {got}")
     return given
 
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from rankloop.web.site import STATIC
+from rankloop.web.assets import assets
 
-CSS = (STATIC / "rankloop.css").read_text(encoding="utf-8")
+CSS = assets()["rankloop.css"].content.decode()
 LIGHT, DARK = (
     dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{6})", part)) for part in CSS.split("@media (prefers-color")[:2]
 )
