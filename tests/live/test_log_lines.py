@@ -82,7 +82,7 @@ def test_all_that_is_logged_takes_the_chosen_form(capsys):
     before = root.handlers[:], root.level
     try:
         log_lines.set_up("json")
-        logging.getLogger("uvicorn.error").error("something is %s", "wrong")
+        logging.getLogger("another.library").error("something is %s", "wrong")
     finally:
         root.handlers[:], root.level = before
     assert json.loads(capsys.readouterr().err)["message"] == "something is wrong"
