@@ -113,5 +113,7 @@ def test_what_is_no_ranker_is_refused(wrong):
 
 
 def test_a_ranker_by_its_name_alone_is_told_how_a_study_writes_it():
-    with pytest.raises(SettingsError, match=r'ROLTR: ranker must be the settings of a ranker, in a file \{ kind = "mlp" \}; got'):
+    with pytest.raises(
+        SettingsError, match=r'ROLTR: ranker must be the settings of a ranker, in a file \{ kind = "mlp" \}; got'
+    ):
         rl.ROLTR(ranker="mlp")
