@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MSGPACK = "application/msgpack"
-PATIENT = 35.0
+PATIENT = 130.0
 """Seconds for calls that wait for the learner, which the service itself gives up after 30."""
 AT_ONCE = 1_000
 """Reports in one request: as many as the service takes."""

@@ -34,7 +34,7 @@ ACTIONS = {
 
 
 MAX_MODELS = 500
-PREPARING_SECONDS = 30.0
+PREPARING_SECONDS = 120.0
 """How long the making of a model waits for its kernels: a second if they are on disk, more if they are not."""
 MAX_SAMPLE_QUERIES, MAX_SAMPLE_SCORES = 1_000, 100_000
 
