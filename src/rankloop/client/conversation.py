@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MSGPACK = "application/msgpack"
 PATIENT = 130.0
-"""Seconds for calls that wait for the learner, which the service itself gives up after 30."""
+"""Seconds for calls that wait for the learner, which the service gives up after 30, or for a compiler, after 120."""
 AT_ONCE = 1_000
 """Reports in one request: as many as the service takes."""
 LOST = ("impression_invalid", "impression_expired", "model_deleted")
