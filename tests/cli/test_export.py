@@ -1,5 +1,7 @@
 """`rankloop export`: rankers, rankings and grades for other tools, in files or on standard output."""
 
+import json
+
 import pyarrow as pa
 import pytest
 
@@ -55,3 +57,18 @@ def test_a_ranker_comes_out_of_a_record_and_out_of_a_results_folder(tmp_path):
         export.ranker(tmp_path)
     with pytest.raises(DataError, match="no run with label 'DBGD'"):
         export.ranker(tmp_path, label="DBGD")
+
+
+def test_a_live_model_leaves_with_a_word_on_how_far_it_ranks_as_it_does_here(made, rankloop, tmp_path):
+    file = tmp_path / "shop.json"
+    given = "--model", "shop", "--format", "opensearch"
+    code, out, err = rankloop("export", "model", made / "log.db", *given, "--out", file)
+    assert (code, out) == (0, "")
+    assert json.loads(file.read_text())["model"]["model"]["type"] == "model/linear"
+    assert "shop, version 20" in err
+    assert "on 20 logged pages: the first result stays on 100.0%" in " ".join(err.split())
+    code, out, _ = rankloop("export", "model", made / "log.db", *given)
+    assert (code, out) == (0, file.read_text())
+    code, _, err = rankloop("export", "model", made / "log.db", "--model", "shop", "--format", "sphinx")
+    assert code == 2
+    assert "format must be one of 'json', 'elasticsearch'" in err

@@ -29,7 +29,7 @@ def test_features_far_from_zero_keep_their_order_with_normalisers_and_are_refuse
 @pytest.mark.parametrize("form", ["elasticsearch", "opensearch", "solr", "onnx"])
 def test_a_scaling_per_query_is_refused_with_the_way_out(form):
     model = LinearModel(weights=(1.0,), per_query=True)
-    with pytest.raises(SettingsError, match=r"per query.*the default scaling, 'robust'"):
+    with pytest.raises(SettingsError, match=r"per query.*one shift and one spread per feature"):
         export_model(model, form)
 
 

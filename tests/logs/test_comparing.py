@@ -1,13 +1,11 @@
 """How far two states of a model are apart on logged pages, against literal definitions."""
 
-from itertools import combinations
-
-import numpy as np
 import pytest
 
 from rankloop.learners import Posterior
-from rankloop.live.events import Kind, decode
+from rankloop.live.events import Kind
 from rankloop.live.fold import Fold
+from rankloop.live.orders import Orders
 from rankloop.logs.comparing import (
     ANEW,
     HELD_OUT,
@@ -15,46 +13,13 @@ from rankloop.logs.comparing import (
     NOW,
     Difference,
     HeldOut,
-    Orders,
     compare,
-    compare_orders,
 )
 from rankloop.logs.replay.estimating import Evaluation, Value
 from rankloop.logs.replay.folding import live_at
 from rankloop.offpolicy import Estimate
 
 from .writing import Log, model_settings
-
-
-def shown_pages(store):
-    return [decode(event.kind, event.body) for event in store.events(0, 1_000_000, kinds=(Kind.SHOWN,))]
-
-
-def literal(pages, u, v):
-    """Shares and Kendall's τ from their definitions: pairs of candidates on which both orders agree, or not."""
-    rows = []
-    for page in pages:
-        X, size = page.matrix("float32").astype(float), len(page.page)
-        scores = X @ u, X @ v
-        a, b = (sorted(range(len(X)), key=lambda i, s=s: -s[i]) for s in scores)
-        pairs = [np.sign(a.index(i) - a.index(j)) * np.sign(b.index(i) - b.index(j)) for i, j in combinations(a, 2)]
-        rows.append([
-            a[0] == b[0], a[:size] == b[:size], len({*a[:size]} & {*b[:size]}) / size, sum(pairs) / len(pairs),
-        ])  # fmt: skip
-    return np.mean(np.array(rows, float), axis=0)
-
-
-def test_orders_are_compared_as_defined(log, store):
-    u, v = np.random.default_rng(3).normal(size=(2, 5))
-    one, other = (Fold(log.settings, list(weights)).view() for weights in (u, v))
-    pages = shown_pages(store)
-    found = compare_orders(pages, "float32", one, other)
-    assert found.pages == 60
-    assert [found.same_first, found.same_page, found.shared, found.kendall] == pytest.approx(literal(pages, u, v))
-    same = compare_orders(pages, "float32", one, one)
-    assert (same.same_first, same.same_page, same.shared, same.kendall) == pytest.approx((1, 1, 1, 1))
-    opposite = compare_orders(pages, "float32", one, Fold(log.settings, list(-u)).view())
-    assert opposite.kendall == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`rankloop export`: a ranker, its run file, or the qrels that judge it. `-` writes to standard output."""
+"""`rankloop export`: a live model, a ranker, its run file, or qrels. `-` writes to standard output."""
 
 import sys
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.app import Data, Fold, Scale, group
+from rankloop.cli.app import Data, Fold, Plugin, Scale, group
 from rankloop.cli.terminal import err
 from rankloop.errors import DataError
 
@@ -19,6 +19,37 @@ Out = Annotated[str, typer.Option(help="The file to write; - is standard output.
 SplitName = Annotated[str, typer.Option(help="train, vali or test.")]
 
 commands = group("export", "Rankers, rankings and grades for other tools.")
+
+
+@commands.command()
+def model(
+    store: Annotated[str, typer.Argument(help="A service's log: a SQLite file, or postgresql://…")],
+    name: Annotated[str, typer.Option("--model", help="The live model.")],
+    form: Annotated[str, typer.Option("--format", help="json, elasticsearch, opensearch, solr or onnx.")] = "json",
+    out: Out = STDOUT,
+    plugin: Plugin = None,
+) -> None:
+    """A live model, as it was kept last, for another system; and how far it ranks there as it does here."""
+    from rankloop.interchange import export_model
+    from rankloop.live.exporting import leaving, newest_pages
+    from rankloop.live.learning import load
+    from rankloop.logs.access import at_one_moment, find_model
+
+    with at_one_moment(store) as log:
+        stored = find_model(log, name)
+        fold, _ = load(log, stored)
+        pages = newest_pages(log, stored.id)
+    leaves = leaving(fold.settings, fold.view(), pages, as_it_is=form == "json")
+    content = export_model(leaves.model, form)
+    if out == STDOUT:
+        sys.stdout.buffer.write(content)
+    else:
+        from rankloop.files import written_whole
+
+        with written_whole(out) as partial:
+            partial.write_bytes(content)
+        err.print(f"{out}: {name}, version {fold.version}", markup=False)
+    err.print(str(leaves), markup=False)
 
 
 @commands.command()

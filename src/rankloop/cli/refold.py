@@ -80,12 +80,8 @@ def _show_difference(difference: "Difference") -> None:
     angle = "" if difference.cosine is None else f", cosine {difference.cosine:.4f}"
     share = "" if difference.relative is None else f", {difference.relative:.1%} of their length"
     out.print(f"its weights would move by {difference.distance:.4g}{share}{angle}")
-    if orders := difference.orders:
-        out.print(
-            f"on {orders.pages:,} logged pages: the first result stays on {orders.same_first:.1%}, the whole page on "
-            f"{orders.same_page:.1%}; {orders.shared:.1%} of what is shown stays; Kendall's τ of all candidates "
-            f"{orders.kendall:.4f}"
-        )
+    if difference.orders:
+        out.print(str(difference.orders))
     if difference.evaluation is None:
         out.print("clicks per page: nothing is held out that they could be estimated on")
         return

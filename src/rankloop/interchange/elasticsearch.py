@@ -15,18 +15,19 @@ from rankloop.errors import SettingsError
 from rankloop.interchange.models import Model
 from rankloop.interchange.targets import engine_parts
 
-TARGET = "Elasticsearch LTR"
+ELASTICSEARCH, OPENSEARCH = "Elasticsearch LTR", "OpenSearch LTR"
 MAX_FEATURES = 10_000
 """The plugin's own limit for a feature set (StoredFeatureSet.MAX_FEATURES)."""
 
 
-def elasticsearch_model(model: Model, *, fold: bool = False) -> dict[str, Any]:
+def elasticsearch_model(model: Model, *, fold: bool = False, target: str = ELASTICSEARCH) -> dict[str, Any]:
     """The body of `POST _ltr/_featureset/<set>/_createmodel`; the set must have features of these names.
 
     Args:
         model: what to export.
         fold: divide the weights by the spreads instead of sending normalisers, for a plugin that does not know them.
             Only a constant is dropped from the scores, the same for every document, so the order is the model's.
+        target: whose plugin it is for, as a refusal names it: the body is the same.
 
     >>> from rankloop.interchange import LinearModel
     >>> body = elasticsearch_model(LinearModel(weights=(0.5,), feature_names=("age",), shift=(40.0,), spread=(8.0,)))
@@ -35,9 +36,9 @@ def elasticsearch_model(model: Model, *, fold: bool = False) -> dict[str, Any]:
     >>> body["model"]["model"]["definition"]
     '{"age": 0.5}'
     """
-    name, weights, scalings = engine_parts(model, TARGET, fold=fold)
+    name, weights, scalings = engine_parts(model, target, fold=fold)
     if len(weights) > MAX_FEATURES:
-        raise SettingsError(f"{TARGET}: a feature set holds at most {MAX_FEATURES:,} features; got {len(weights):,}")
+        raise SettingsError(f"{target}: a feature set holds at most {MAX_FEATURES:,} features; got {len(weights):,}")
     ranker: dict[str, Any] = {"type": "model/linear"}
     if scalings:
         ranker["feature_normalizers"] = {

@@ -1,6 +1,6 @@
 """One name per format, for whoever is asked for an export by name: the command line, the service."""
 
-from rankloop.interchange.elasticsearch import elasticsearch_model
+from rankloop.interchange.elasticsearch import ELASTICSEARCH, OPENSEARCH, elasticsearch_model
 from rankloop.interchange.models import Model, model_text
 from rankloop.interchange.onnx import onnx_model
 from rankloop.interchange.rankers import json_text
@@ -42,7 +42,9 @@ def export_model(model: Model, form: str) -> bytes:
         return onnx_model(model)
     if form == "json":
         text = model_text(model)
+    elif form == "solr":
+        text = json_text(solr_model(model))
     else:
-        text = json_text(solr_model(model) if form == "solr" else elasticsearch_model(model))
+        text = json_text(elasticsearch_model(model, target=OPENSEARCH if form == "opensearch" else ELASTICSEARCH))
     # A lone surrogate in a name has no UTF-8; with a backslash it is JSON's own escape for it.
     return text.encode("utf-8", errors="backslashreplace")

@@ -34,8 +34,8 @@ def require_one_scaling(model: Model, target: str) -> None:
     if model.per_query:
         raise SettingsError(
             f"{target}: {model.name!r} scales features per query, by the minimum and maximum over its candidates, and "
-            f"{target} scores each document alone, so it would rank differently; export a model with the "
-            f"default scaling, 'robust'"
+            f"{target} scores each document alone, so it would rank differently; give it one shift and one spread per "
+            f"feature (a live model's export takes those that are typical of its log)"
         )
 
 

@@ -63,6 +63,10 @@ class View(NamedTuple):
         score_candidates(self.model, X, scores)
         return scores
 
+    def raw_scores(self, raw: NDArray[Any]) -> NDArray[np.float32]:
+        """The same of features as they are stored."""
+        return self.scores(self.scaler.apply(raw))
+
 
 class Fold:
     """A live model's state, and how an event changes it."""

@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 
 from rankloop.live.errors import StateError
-from rankloop.live.events import Closing, Event, Impression, Kind, decode
+from rankloop.live.events import Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
 from rankloop.live.learning import closed_impression
 from rankloop.live.models import cosine
+from rankloop.live.orders import Orders, compare_orders
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
@@ -30,24 +31,6 @@ NOW, ANEW = "as it is", "computed anew"
 CHANGES = ((0.95, "Hardly anything changes"), (0.8, "Some pages change"))
 MUCH = "Much changes"
 """By the least of: first results that stay, results that stay on their page, Kendall's τ."""
-
-
-class Orders(msgspec.Struct, frozen=True):
-    """How alike two states order the candidates of logged pages.
-
-    Attributes:
-        pages: how many were looked at.
-        same_first: the share of pages that begin with the same document.
-        same_page: the share of pages that are the same at every rank.
-        shared: the share of a page's documents, wherever they stand, that both show.
-        kendall: Kendall's τ of the two orders of all candidates, averaged over pages: 1 the same, −1 reversed.
-    """
-
-    pages: int
-    same_first: float
-    same_page: float
-    shared: float
-    kendall: float
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -105,31 +88,15 @@ def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: He
     pages = held_out.pages()
     settings, u, v = own.settings, own.ranker.weights, other.ranker.weights
     seen = [decode(shown.kind, shown.body) for event, shown in pages if _was_seen(event, shown) and shown is not None]
+    scorings = own.view().raw_scores, other.view().raw_scores
     return Difference(
         same_bits=own.ranks_as(other),
         distance=(distance := float(np.linalg.norm(u - v))),
         relative=distance / length if (length := float(np.linalg.norm(u))) else None,
         cosine=cosine(u, v),
-        orders=compare_orders(seen, settings.precision, own.view(), other.view()) if seen else None,
+        orders=compare_orders(seen, settings.precision, *scorings) if seen else None,
         evaluation=_evaluate(settings, pages, *then) if then and pages else None,
     )
-
-
-def compare_orders(pages: list[Impression], precision: str, one: View, other: View) -> Orders:
-    """What two states would show, without exploration, of the candidates of these pages."""
-    from scipy import stats
-
-    first, whole, shared, kendall = [], [], [], []
-    for impression in pages:
-        raw, size = impression.matrix(precision), len(impression.page)
-        a, b = (np.argsort(-view.scores(view.scaler.apply(raw)), kind="stable") for view in (one, other))
-        first.append(a[0] == b[0])
-        whole.append((a[:size] == b[:size]).all())
-        shared.append(len(np.intersect1d(a[:size], b[:size])) / size)
-        # Ranks, not scores: a tie is broken by the incoming order for both.
-        ranks = np.argsort(a), np.argsort(b)
-        kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic if len(raw) > 1 else 1.0)
-    return Orders(len(pages), *(float(np.mean(found)) for found in (first, whole, shared, kendall)))
 
 
 def _orders_said(orders: Orders | None) -> str:

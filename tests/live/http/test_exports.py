@@ -76,33 +76,42 @@ def test_what_leaves_ranks_as_the_service_does(app, learned, form, tmp_path):
         assert app.rank(learned, rows)["ranking"] == best_first
 
 
-@pytest.mark.parametrize("form", [form for form in ENGINES if form != "json"])
-def test_a_scaling_per_query_cannot_leave_and_the_reason_says_what_can(app, form):
-    if app.get("/v1/models/per-query").status_code == 404:
-        app.model("per-query", NAMES, scaling="query")
-    answer = app.get(f"/v1/models/per-query/export?format={form}")
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"]) == (409, "not_exportable")
-    assert "scales features per query" in error["message"]
-    assert "would rank differently" in error["message"]
-    assert "export a model with the default scaling, 'robust'" in error["message"]
+@pytest.mark.parametrize("form", ENGINES)
+@pytest.mark.parametrize("scaling", ["robust", "query", "running"])
+def test_every_scaling_leaves_for_everywhere_from_the_first_day(app, form, scaling):
+    name = f"new-{scaling}"
+    if app.get(f"/v1/models/{name}").status_code == 404:
+        app.model(name, NAMES, scaling=scaling)
+    answer = app.get(f"/v1/models/{name}/export?format={form}")
+    assert answer.status_code == 200, answer.text
+    told = app.get(f"/v1/models/{name}/export-check?format={form}").json()
+    assert (told["format"], told["version"], told["orders"]) == (form, 0, None)
+
+
+def test_what_leaves_is_measured_on_logged_pages(app):
+    app.model("measured", NAMES, scaling="query")
+    draws = np.random.default_rng(7)
+    for _ in range(8):
+        app.learn("measured", documents(draws))
+    told = app.get("/v1/models/measured/export-check?format=opensearch").json()
+    assert told["differs"] == ["'measured' scales features per query; what leaves has the typical minimum and range"]
+    assert told["orders"]["pages"] == 8
+    assert 0.5 < told["orders"]["kendall"] <= 1
+    assert app.get("/v1/models/measured/export-check?format=json").json()["differs"] == []
 
 
 def test_as_our_own_json_a_scaling_per_query_leaves_as_what_it_is(app, tmp_path):
-    if app.get("/v1/models/per-query").status_code == 404:
-        app.model("per-query", NAMES, scaling="query")
+    app.model("per-query", NAMES, scaling="query")
     (tmp_path / "model.json").write_bytes(app.get("/v1/models/per-query/export").content)
     assert load_model(tmp_path / "model.json").per_query
 
 
-def test_running_statistics_leave_once_they_stand_still(app):
-    app.model("moving", NAMES, scaling="running")
-    answer = app.get("/v1/models/moving/export?format=solr")
-    assert answer.status_code == 409
-    assert "freeze them first: POST /v1/models/moving/freeze-scaling" in answer.json()["error"]["message"]
-    app.learn("moving", documents(np.random.default_rng(7)))
-    assert app.post("/v1/models/moving/freeze-scaling").status_code == 200
-    assert app.get("/v1/models/moving/export?format=solr").status_code == 200
+def test_a_refusal_names_the_engine_that_was_asked_for(app):
+    app.model("odd", ["price", " engine "])
+    for form, name in (("opensearch", "OpenSearch LTR"), ("elasticsearch", "Elasticsearch LTR")):
+        error = app.get(f"/v1/models/odd/export?format={form}").json()["error"]
+        assert error["code"] == "not_exportable"
+        assert error["message"].startswith(f"{name}: a feature's name must be printable")
 
 
 # Snapshots

@@ -6,6 +6,7 @@ import msgspec
 
 from rankloop.answers import Clicked
 from rankloop.live.descriptions import Model
+from rankloop.live.orders import Orders
 from rankloop.live.start import Report
 from rankloop.ubi import UbiEvent, UbiQuery
 
@@ -65,6 +66,16 @@ class Snapshots(msgspec.Struct):
     """The states that are kept."""
 
     snapshots: list[SnapshotRow]
+
+
+class ExportCheck(msgspec.Struct):
+    """What a model's file does differently from the live model, in sentences, and how alike both order the candidates
+    of the newest logged pages; null without any."""
+
+    format: str
+    version: int
+    differs: list[str]
+    orders: Orders | None
 
 
 class UbiResult(msgspec.Struct):
