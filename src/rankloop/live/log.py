@@ -17,8 +17,9 @@ import numpy as np
 from rankloop.live import tracing
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Clicks, Closing, Event, Kind, encode, now
-from rankloop.live.stores.contract import Store, Transaction
+from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import SPANS, Open, Tally
+from rankloop.live.stores.transaction import Transaction
 
 log = logging.getLogger("rankloop.store")
 

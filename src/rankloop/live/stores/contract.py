@@ -8,10 +8,10 @@ connections. What is abstract is each store's own.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED, Event, Kind
@@ -28,38 +28,14 @@ from rankloop.live.stores.rows import (
     Tally,
     key_columns,
 )
+from rankloop.live.stores.transaction import BEAT, OPEN, Connection, Transaction, listed
 
 T = TypeVar("T")
 
 EVENT = "position, model, kind, number, at, client, body"
-OPEN = "model, number, shown, at, grp, displacement, clicks"
 SNAPSHOT = "model, version, position, at"
-NEXT_OFFSET = "SELECT coalesce(max(position), 0) + 1 FROM events"
 ERASED = "(model, number) IN (SELECT model, number FROM erased)"
-BEAT = "written"
-"""The fact that a service writes while nobody else writes anything."""
 DELETED = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
-
-
-class Cursor(Protocol):
-    """What a statement gave."""
-
-    @property
-    def rowcount(self) -> int:
-        """How many rows it changed."""
-
-    def fetchone(self) -> Any:
-        """The next row, or None."""
-
-    def fetchall(self) -> list[Any]:
-        """All rows."""
-
-
-class Connection(Protocol):
-    """A connection that holds the log."""
-
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Cursor:
-        """Run one statement."""
 
 
 def export_sql(table: str) -> str:
@@ -100,7 +76,7 @@ class Reader(ABC):
         if kinds is not None:
             if not kinds:
                 return []
-            where += f" AND kind IN ({_listed(kinds)})"
+            where += f" AND kind IN ({listed(kinds)})"
         if model is not None:
             where, values = f"{where} AND model = ?", [after, model]
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position LIMIT ?"
@@ -122,7 +98,7 @@ class Reader(ABC):
 
     def unfolded(self, after: int) -> dict[int, int]:
         """How many events of each model beyond an offset change its state; models without any are left out."""
-        sql = f"SELECT model, count(*) FROM events WHERE position > ? AND kind IN ({_listed(FOLDED)}) GROUP BY model"
+        sql = f"SELECT model, count(*) FROM events WHERE position > ? AND kind IN ({listed(FOLDED)}) GROUP BY model"
         return dict(self._rows(sql, [after]))
 
     def erased_events(self) -> dict[int, int]:
@@ -212,7 +188,7 @@ class Store(Reader):
     """Whether other processes may rank and learn on the same log."""
 
     @abstractmethod
-    def transaction(self) -> AbstractContextManager["Transaction"]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """Hold the log; commit durably at the end, or roll back if an error leaves the block."""
 
     @abstractmethod
@@ -239,8 +215,8 @@ class Store(Reader):
 
     def forget_snapshots(self, model: int, versions: Iterable[int]) -> None:
         """Thin out history."""
-        if listed := _listed(versions):
-            self._change(f"DELETE FROM snapshots WHERE model = ? AND version IN ({listed})", [model])
+        if some := listed(versions):
+            self._change(f"DELETE FROM snapshots WHERE model = ? AND version IN ({some})", [model])
 
     def forget_deleted_models(self) -> int:
         """Delete the states and tallies of models that were deleted; how many states."""
@@ -296,7 +272,7 @@ class Store(Reader):
             count = connection.execute(f"INSERT INTO erased {theirs}", [client]).rowcount
             connection.execute(
                 f"UPDATE events SET kind = {Kind.ERASED}, client = ?, body = ? "
-                f"WHERE kind IN ({_listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))}) AND {ERASED}",
+                f"WHERE kind IN ({listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))}) AND {ERASED}",
                 [b"", b""],
             )
             connection.execute(f"DELETE FROM open_impressions WHERE {ERASED}")
@@ -346,71 +322,3 @@ class Store(Reader):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store."""
-
-
-class Transaction(ABC):
-    """The log, held exclusively. What was written is durable once the transaction has ended without an error."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._held = connection
-
-    @abstractmethod
-    def next_offset(self) -> int:
-        """The place of the next event."""
-
-    @abstractmethod
-    def open_impressions(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Open]:
-        """Those of the impressions (model, number) that still wait for clicks."""
-
-    @abstractmethod
-    def write(
-        self,
-        events: Sequence[Event],
-        opened: Sequence[Open],
-        clicked: Sequence[Open],
-        closed: Sequence[tuple[int, int]],
-        tallies: Sequence[Tally],
-    ) -> None:
-        """Append events, keep the table of open impressions up to date, and add to the tallies."""
-
-    def beat(self, at: int) -> None:
-        """Write something of no consequence."""
-        sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self._held.execute(sql, [BEAT, str(at)])
-
-    def create_model(self, name: str, settings: bytes, at: int) -> int | None:
-        """A new model's id; None if the name is taken."""
-        sql = (
-            "INSERT INTO models (id, name, settings, created) SELECT coalesce(max(id), 0) + 1, ?, ?, ? FROM models "
-            "WHERE true ON CONFLICT DO NOTHING RETURNING id"
-        )
-        rows = self._held.execute(sql, [name, settings, at]).fetchall()
-        return int(rows[0][0]) if rows else None
-
-    def deleted(self, models: Collection[int]) -> set[int]:
-        """Those of the models that were deleted."""
-        if not models:
-            return set()
-        sql = f"SELECT id FROM models WHERE deleted IS NOT NULL AND id IN ({_listed(models)})"
-        return {int(row[0]) for row in self._held.execute(sql).fetchall()}
-
-    def delete_model(self, model: int, at: int) -> None:
-        """Forget the name; events stay until they are compacted away."""
-        self._held.execute("UPDATE models SET deleted = ? WHERE id = ?", [at, model])
-        self._held.execute("DELETE FROM open_impressions WHERE model = ?", [model])
-
-    def save_snapshot(self, snapshot: Snapshot, expects: int) -> bool:
-        """Keep it, if the newest snapshot of the model is still the one at offset `expects` (−1: none)."""
-        sql = "SELECT coalesce(max(position), -1) FROM snapshots WHERE model = ?"
-        if self._held.execute(sql, [snapshot.model]).fetchone()[0] != expects:
-            return False
-        sql = (
-            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT (model, version) DO UPDATE SET "
-            "position = excluded.position, at = excluded.at, state = excluded.state"
-        )
-        self._held.execute(sql, snapshot)
-        return True
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(str(int(number)) for number in numbers)

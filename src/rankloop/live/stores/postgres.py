@@ -16,12 +16,13 @@ from importlib.resources import files
 from typing import Any
 
 from rankloop.live.errors import StoreError
-from rankloop.live.stores.contract import NEXT_OFFSET, Reader, Store, export_sql
+from rankloop.live.stores.contract import Reader, Store, export_sql
 from rankloop.live.stores.migrations import missing_migrations, newest_version
 from rankloop.live.stores.postgres_connections import Connection, Marked, Server, fetch
 from rankloop.live.stores.postgres_leases import Leases, PostgresLease
 from rankloop.live.stores.postgres_transaction import PostgresTransaction
 from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
+from rankloop.live.stores.transaction import NEXT_OFFSET
 
 log = logging.getLogger("rankloop.store")
 

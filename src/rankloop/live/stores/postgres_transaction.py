@@ -1,4 +1,4 @@
-"""What may be done while PostgreSQL's log is held: see `rankloop.live.stores.contract.Transaction`.
+"""What may be done while PostgreSQL's log is held: see `rankloop.live.stores.transaction`.
 
 A batch takes a handful of round trips, however long it is: events are copied in binary, everything else travels as
 arrays, one statement per table.
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankloop.live.events import Event
-from rankloop.live.stores.contract import OPEN, Transaction
 from rankloop.live.stores.postgres_connections import Connection, Marked
 from rankloop.live.stores.rows import Open, Tally
+from rankloop.live.stores.transaction import OPEN, Transaction
 
 EVENT_TYPES = ["int8", "int8", "int8", "int8", "int8", "bytea", "bytea"]
 

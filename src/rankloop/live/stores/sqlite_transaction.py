@@ -1,4 +1,4 @@
-"""What may be done while SQLite's log is held: see `rankloop.live.stores.contract.Transaction`.
+"""What may be done while SQLite's log is held: see `rankloop.live.stores.transaction`.
 
 Many rows travel in one statement: between two statements, and between two rows of `executemany`, the interpreter's lock
 is given away and waited for, which under load takes longer than the writing.
@@ -11,8 +11,8 @@ from operator import itemgetter
 from typing import Any
 
 from rankloop.live.events import Event
-from rankloop.live.stores.contract import NEXT_OFFSET, OPEN, Transaction
 from rankloop.live.stores.rows import Open, Snapshot, Tally
+from rankloop.live.stores.transaction import NEXT_OFFSET, OPEN, Transaction
 
 CHUNK = 500
 """Rows in one statement; nine values each stay far below what SQLite takes."""
