@@ -83,6 +83,14 @@ def test_a_missing_end_is_found_through_what_is_open(log, store, address):
     assert any("open in the table, but not in the log" in told for told in problems(address))
 
 
+def test_events_that_are_missing_at_the_end_are_found_through_a_snapshot_that_knew_them(log, store, address):
+    log.control(Kind.PAUSED)
+    log.snapshot()
+    last = store.last_offset()
+    change(store, f"DELETE FROM events WHERE position = {last}")
+    assert any(f"was computed from event {last}, and the log ends at {last - 1}" in told for told in problems(address))
+
+
 def test_a_body_that_cannot_be_read_and_an_unknown_kind_are_sentences(log, store, address):
     shown, closed = store.events(0, 1, kinds=(Kind.SHOWN,))[0], store.events(30, 1, kinds=(Kind.CLOSED,))[0]
     change(store, f"UPDATE events SET body = {blob(store, b'??')} WHERE position = {shown.offset}")

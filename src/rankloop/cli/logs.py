@@ -216,6 +216,12 @@ def show_checked(checked: "Verified") -> None:
             if model.after_erasure:
                 lost = counted(model.after_erasure, "snapshot")
                 out.print(f"{model.name}: {lost} could not be computed again: erased pages", markup=False)
+    if checked.unchecked:
+        out.print(
+            f"{counted(checked.unchecked, 'event')} could not be held against a digest, because older versions wrote "
+            f"none: of those, only what a model learned from is checked",
+            markup=False,
+        )
     for problem in checked.problems[:MOST_PROBLEMS]:
         err.print(f"wrong: {problem}", markup=False)
     if len(checked.problems) > MOST_PROBLEMS:

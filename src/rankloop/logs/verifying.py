@@ -16,12 +16,12 @@ from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
 from rankloop.live.learning import closed_impression
 from rankloop.live.settings import ModelSettings
-from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Open, Snapshot
 from rankloop.logs.access import COMPACTED, clean_since, existing, remembering_events
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
+from rankloop.logs.unchanged import Unchanged, each_with_digest
 
 CHUNK = 256
 
@@ -53,9 +53,18 @@ class ModelVerified(msgspec.Struct, frozen=True):
 
 
 class Verified(msgspec.Struct, frozen=True):
-    """What was found of a log; `problems` are sentences, and none of them is what one hopes for."""
+    """What was found of a log; `problems` are sentences, and none of them is what one hopes for.
+
+    Attributes:
+        events: how many were read.
+        unchecked: how many of them have no digest, because they are older than those.
+        last_offset: the place of the newest.
+        models: what was found of each.
+        problems: in sentences.
+    """
 
     events: int
+    unchecked: int
     last_offset: int
     models: list[ModelVerified]
     problems: list[str]
@@ -65,7 +74,7 @@ def verify(address: str | Path, progress: Progress = silent, only: str | None = 
     """Check a log, as it is at this moment, beside whoever writes to it; the states of all models, or of one."""
     with existing(address) as store:
         if damage := store.damage():
-            return Verified(0, 0, [], damage)
+            return Verified(0, 0, 0, [], damage)
         with store.at_one_moment() as moment:
             return _Verification(moment, only).run(progress)
 
@@ -77,6 +86,7 @@ class _Verification:
         self._store = store
         rows = [ModelRow(*row) for row in store.export_rows("models")]
         self._structure = Structure(rows, int(store.fact(COMPACTED) or 0))
+        self._unchanged = Unchanged(store, {row.id: row.name for row in rows})
         self._checks = {
             row.id: _Check(store, row, settings)
             for row in rows
@@ -90,19 +100,23 @@ class _Verification:
 
     def run(self, progress: Progress) -> Verified:
         last, count = self._store.last_offset(), 0
-        for event in each_event(self._store, at_once=CHUNK):
+        for event, digest in each_with_digest(self._store, at_once=CHUNK):
             count += 1
+            self._unchanged.take(event, digest)
             self._take(event)
             if count % CHUNK == 0:
                 progress(event.offset, last)
         for check in self._checks.values():
             check.compare(up_to=last)
+            check.end(last)
         self._structure.end(last, (Open(*row) for row in self._store.export_rows("open_impressions")))
         problems = [
+            *self._unchanged.problems,
             *self._structure.problems,
             *(problem for check in self._checks.values() for problem in check.problems),
         ]
-        return Verified(count, last, [check.result() for check in self._checks.values()], problems)
+        found = [check.result() for check in self._checks.values()]
+        return Verified(count, self._unchanged.unchecked, last, found, problems)
 
     def _take(self, event: Event) -> None:
         expected = self._structure.next
@@ -187,6 +201,13 @@ class _Check:
                 self._checked += 1
                 self._different += 1
                 self._report(self._fold, snapshot)
+
+    def end(self, last: int) -> None:
+        """The log ends here: no state can have learned from what comes after."""
+        if self._place < len(self._kept):
+            newest = self._kept[-1]
+            told = f"was computed from event {newest.offset}, and the log ends at {last}"
+            self._problems.append(f"version {newest.version} of {self._model.name} {told}: its end is missing")
 
     def skip_to(self, offset: int) -> None:
         """Events before this one are missing: only a state at their very end can be gone on from."""

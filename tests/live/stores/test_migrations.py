@@ -8,9 +8,13 @@ from rankloop.live.errors import StoreError
 from rankloop.live.stores import migrations, open_store
 from rankloop.live.stores.migrations import Migration
 
+from .rows import event
+
 COLUMN = "ALTER TABLE models ADD COLUMN owner TEXT NOT NULL DEFAULT 'nobody'"
 TABLE = "CREATE TABLE notes (name TEXT PRIMARY KEY)"
+TODAY = len(migrations.MIGRATIONS)
 FUTURE = [
+    *migrations.MIGRATIONS,
     Migration((COLUMN,), (COLUMN,)),
     Migration((TABLE, "INSERT INTO notes VALUES ('moved')"), (TABLE, "INSERT INTO notes VALUES ('moved')")),
 ]
@@ -18,7 +22,7 @@ FUTURE = [
 
 @pytest.fixture
 def old(address):
-    """A store of version 1, with a model in it."""
+    """A store of today's version, with a model in it."""
     store = open_store(address)
     with store.transaction() as transaction:
         transaction.create_model("shop", b"{}", 5)
@@ -43,8 +47,20 @@ def test_an_older_store_is_brought_up_to_date_with_what_it_holds(old, monkeypatc
         store.close()
 
 
+def test_a_store_of_version_1_gets_digests_from_then_on(address, monkeypatch):
+    with monkeypatch.context() as then:
+        then.setattr(migrations, "MIGRATIONS", [])
+        open_store(address).close()
+    store = open_store(address)
+    assert store.last_offset() == 0
+    with store.transaction() as transaction:
+        transaction.write([event(1), event(2)], [], [], [], [])
+    assert [digest is None for _, digest in store.with_digests(0, 9)] == [False, False]
+    store.close()
+
+
 def test_every_version_can_be_the_beginning(old, monkeypatch):
-    monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE[:1])
+    monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE[:-1])
     open_store(old).close()
     monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE)
     store = open_store(old)
@@ -63,17 +79,17 @@ def test_a_new_store_takes_the_same_road(address, monkeypatch):
 def test_a_newer_store_is_refused_and_left_alone(old, monkeypatch):
     monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE)
     open_store(old).close()
-    monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE[:1])
-    with pytest.raises(StoreError, match=r"newer rankloop \(format 3, this one reads up to 2\)"):
+    monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE[:-1])
+    with pytest.raises(StoreError, match=rf"newer rankloop \(format {TODAY + 3}, this one reads up to {TODAY + 2}\)"):
         open_store(old)
 
 
 def test_a_migration_that_fails_changes_nothing(old, monkeypatch):
     wrong = ("CREATE TABLE halfway (name TEXT)", "ALTER TABLE nowhere ADD COLUMN a TEXT")
-    monkeypatch.setattr(migrations, "MIGRATIONS", [FUTURE[0], Migration(wrong, wrong)])
+    monkeypatch.setattr(migrations, "MIGRATIONS", [*FUTURE[:-1], Migration(wrong, wrong)])
     with pytest.raises(StoreError, match="nowhere"):
         open_store(old)
-    monkeypatch.setattr(migrations, "MIGRATIONS", [])
+    monkeypatch.setattr(migrations, "MIGRATIONS", FUTURE[:TODAY])
     store = open_store(old)
     assert columns(store) == [6]
     with pytest.raises(StoreError):

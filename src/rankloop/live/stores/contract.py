@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED, Event, Kind
+from rankloop.live.stores.digests import Digests
 from rankloop.live.stores.rows import (
     TABLES,
     ApiKey,
@@ -28,13 +29,16 @@ from rankloop.live.stores.rows import (
     Tally,
     key_columns,
 )
-from rankloop.live.stores.transaction import BEAT, OPEN, Connection, Transaction, listed
+from rankloop.live.stores.transaction import BEAT, OPEN, Connection, Transaction, digests_held, listed
 
 T = TypeVar("T")
 
 EVENT = "position, model, kind, number, at, client, body"
 SNAPSHOT = "model, version, position, at"
 ERASED = "(model, number) IN (SELECT model, number FROM erased)"
+PAGES = listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))
+BLANKED = 500
+"""Events whose digests travel in one statement."""
 DELETED = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
 
 
@@ -85,6 +89,11 @@ class Reader(ABC):
     def event(self, offset: int) -> Event | None:
         """The event at an offset, if it is still there."""
         return self._one(Event, f"SELECT {EVENT} FROM events WHERE position = ?", offset)
+
+    def with_digests(self, after: int, limit: int) -> list[tuple[Event, bytes | None]]:
+        """Events beyond an offset, in order, with the digests that were written with them; old ones have none."""
+        sql = f"SELECT {EVENT}, digest FROM events WHERE position > ? ORDER BY position LIMIT ?"
+        return [(Event(*row[:-1]), row[-1]) for row in self._rows(sql, [after, limit])]
 
     def last_offset(self) -> int:
         """The newest event's place; 0 in an empty log."""
@@ -186,6 +195,8 @@ class Store(Reader):
 
     shared: bool
     """Whether other processes may rank and learn on the same log."""
+    _digests: Digests | None = None
+    """How its events are digested, once a transaction has found out."""
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[Transaction]:
@@ -270,11 +281,7 @@ class Store(Reader):
             connection.execute("CREATE TEMP TABLE erased (model BIGINT, number BIGINT)")
             theirs = "SELECT DISTINCT model, number FROM events WHERE client = ?"
             count = connection.execute(f"INSERT INTO erased {theirs}", [client]).rowcount
-            connection.execute(
-                f"UPDATE events SET kind = {Kind.ERASED}, client = ?, body = ? "
-                f"WHERE kind IN ({listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))}) AND {ERASED}",
-                [b"", b""],
-            )
+            _blank(connection)
             connection.execute(f"DELETE FROM open_impressions WHERE {ERASED}")
             connection.execute("DROP TABLE erased")
         return count
@@ -322,3 +329,21 @@ class Store(Reader):
     @abstractmethod
     def close(self) -> None:
         """Let go of the store."""
+
+
+def _blank(connection: Connection) -> None:
+    """Leave only the places of what is listed in `erased`, each with a digest of nothing but that."""
+    sql = f"SELECT position, model, number, at FROM events WHERE kind IN ({PAGES}) AND {ERASED}"
+    left = connection.execute(sql).fetchall()
+    sql = f"UPDATE events SET kind = {int(Kind.ERASED)}, client = ?, body = ?, digest = NULL"
+    connection.execute(f"{sql} WHERE kind IN ({PAGES}) AND {ERASED}", [b"", b""])
+    digests = digests_held(connection)
+    if digests is None:
+        return
+    for first in range(0, len(left), BLANKED):
+        values: list[Any] = []
+        for offset, model, number, at in left[first : first + BLANKED]:
+            values += [offset, digests.of(Event(offset, model, int(Kind.ERASED), number, at, b"", b""))]
+        rows = ", ".join(["(?, ?)"] * (len(values) // 2))
+        sql = f"UPDATE events SET digest = made.column2 FROM (VALUES {rows}) AS made WHERE position = made.column1"
+        connection.execute(sql, values)

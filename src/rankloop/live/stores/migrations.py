@@ -16,7 +16,12 @@ class Migration(NamedTuple):
     postgres: tuple[str, ...]
 
 
-MIGRATIONS: list[Migration] = []
+DIGEST = "ALTER TABLE events ADD COLUMN digest {}"
+
+MIGRATIONS: list[Migration] = [
+    # 2: what was changed in an event is found; those that are there have no digest.
+    Migration((DIGEST.format("BLOB"),), (DIGEST.format("bytea"),)),
+]
 """`MIGRATIONS[0]` leads from version 1 to version 2, and so on."""
 
 
@@ -28,7 +33,7 @@ def newest_version() -> int:
 def missing_migrations(version: int, where: object) -> list[Migration]:
     """What a store of version `version` still needs; a version from the future is refused.
 
-    >>> missing_migrations(1, "shop.db")
+    >>> missing_migrations(newest_version(), "shop.db")
     []
     """
     if version > newest_version():

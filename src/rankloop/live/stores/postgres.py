@@ -77,7 +77,9 @@ class PostgresStore(Store):
     def transaction(self) -> Iterator[PostgresTransaction]:
         """Hold the log; durable when the block ends."""
         with self._server.exclusive(NEXT_OFFSET) as (connection, (next_offset,)):
-            yield PostgresTransaction(connection, next_offset)
+            held = PostgresTransaction(connection, self._digests, next_offset)
+            yield held
+        self._digests = held.digests
 
     @contextmanager
     def _exclusive(self) -> Iterator[Marked]:

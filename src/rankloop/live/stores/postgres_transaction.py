@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankloop.live.events import Event
+from rankloop.live.stores.digests import Digests
 from rankloop.live.stores.postgres_connections import Connection, Marked
 from rankloop.live.stores.rows import Open, Tally
 from rankloop.live.stores.transaction import OPEN, Transaction
 
-EVENT_TYPES = ["int8", "int8", "int8", "int8", "int8", "bytea", "bytea"]
+EVENT_TYPES = ["int8", "int8", "int8", "int8", "int8", "bytea", "bytea", "bytea"]
 
 FIND = f"""
 SELECT {OPEN}
@@ -44,8 +45,8 @@ ON CONFLICT (model, span, minute, grp, rank) DO UPDATE SET
 class PostgresTransaction(Transaction):
     """The log, held exclusively."""
 
-    def __init__(self, connection: Connection, next_offset: int) -> None:
-        super().__init__(Marked(connection))
+    def __init__(self, connection: Connection, digests: Digests | None, next_offset: int) -> None:
+        super().__init__(Marked(connection), digests)
         self._connection = connection
         self._next = next_offset
 
@@ -67,10 +68,11 @@ class PostgresTransaction(Transaction):
         tallies: Sequence[Tally],
     ) -> None:
         if events:
+            rows = self._digested(events)
             with self._connection.cursor().copy("COPY events FROM STDIN (FORMAT BINARY)") as copy:
                 copy.set_types(EVENT_TYPES)
-                for event in events:
-                    copy.write_row(event)
+                for row in rows:
+                    copy.write_row(row)
             self._next = max(self._next, events[-1].offset + 1)
         with self._connection.pipeline():
             self._run(OPENED, opened)

@@ -134,8 +134,9 @@ class SQLiteStore(Store):
             if self._checkpointer and not self._checkpointer.has_room():
                 raise StoreError(f"{self.path}: {FULL}")
             with self._exclusive() as connection:
-                held = SQLiteTransaction(connection)
+                held = SQLiteTransaction(connection, self._digests)
                 yield held
+            self._digests = held.digests
         except StoreError:
             if self._checkpointer:
                 self._checkpointer.urge()

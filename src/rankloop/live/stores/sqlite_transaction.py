@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from rankloop.live.events import Event
+from rankloop.live.stores.digests import Digests
 from rankloop.live.stores.rows import Open, Snapshot, Tally
 from rankloop.live.stores.transaction import NEXT_OFFSET, OPEN, Transaction
 
@@ -27,8 +28,8 @@ TALLY = """ ON CONFLICT DO UPDATE SET
 class SQLiteTransaction(Transaction):
     """The log, held exclusively."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: sqlite3.Connection, digests: Digests | None) -> None:
+        super().__init__(connection, digests)
         self._connection = connection
         self.written = 0
         """Bytes of the events and states written, roughly."""
@@ -51,7 +52,7 @@ class SQLiteTransaction(Transaction):
         tallies: Sequence[Tally],
     ) -> None:
         self.written += sum(len(event.body) + ROW_BYTES for event in events)
-        self._insert("events", events)
+        self._insert("events", self._digested(events))
         self._insert("open_impressions", opened)
         if clicked:
             sql = "UPDATE open_impressions SET clicks = ? WHERE model = ? AND number = ?"

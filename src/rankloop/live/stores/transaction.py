@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 from rankloop.live.events import Event
+from rankloop.live.stores.digests import DIGESTS, Digests, new_digests, read_digests
 from rankloop.live.stores.rows import Open, Snapshot, Tally
 
 OPEN = "model, number, shown, at, grp, displacement, clicks"
@@ -37,8 +38,10 @@ class Connection(Protocol):
 class Transaction(ABC):
     """The log, held exclusively. What was written is durable once the transaction has ended without an error."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, digests: Digests | None) -> None:
         self._held = connection
+        self.digests = digests
+        """How events are digested, once somebody has asked; to be forgotten if the transaction fails."""
 
     @abstractmethod
     def next_offset(self) -> int:
@@ -58,6 +61,14 @@ class Transaction(ABC):
         tallies: Sequence[Tally],
     ) -> None:
         """Append events, keep the table of open impressions up to date, and add to the tallies."""
+
+    def _digested(self, events: Sequence[Event]) -> list[tuple[Any, ...]]:
+        """Rows of events, with their digests; a log's first ones make its key."""
+        if self.digests is None and events:
+            sql = "INSERT INTO facts VALUES (?, ?) ON CONFLICT DO NOTHING"
+            self._held.execute(sql, [DIGESTS, new_digests(self.next_offset()).fact()])
+            self.digests = digests_held(self._held)
+        return [(*event, self.digests.of(event)) for event in events] if self.digests else []
 
     def beat(self, at: int) -> None:
         """Write something of no consequence."""
@@ -96,6 +107,12 @@ class Transaction(ABC):
         )
         self._held.execute(sql, snapshot)
         return True
+
+
+def digests_held(connection: Connection) -> Digests | None:
+    """How a log that is held digests its events; None if it does not yet."""
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", [DIGESTS]).fetchone()
+    return read_digests(row[0]) if row else None
 
 
 def listed(numbers: Iterable[int]) -> str:
