@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-steering regret components clean
+.PHONY: help run demo test test-long test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -36,18 +36,21 @@ define debian
   echo "$(1) could not be installed (that takes root and apt): the tests that need it will be skipped"; }
 endef
 
-test: $(VENV)/.installed-dev components    ## every test, proofs and documentation included
+test: $(VENV)/.installed-dev components    ## every test but the longest, proofs and documentation included
 	@$(BIN)/python -m pytest
+
+test-long: $(VENV)/.installed-dev components  ## the longest: learning for long, compiling anew, a cluster, benchmarks in small
+	@$(BIN)/python -m pytest -m long
 
 # No browser, no PostgreSQL, no Ray, no processes of their own, and not the rooms that need a service or a page to talk to.
 OUTER_ROOMS := benchmarks cli client live/crash live/http logs web
 test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
-	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or crash)' \
+	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or long or crash)' \
 	  --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
 
 # Machine code cannot be traced, so a kernel's lines count as not run; its module must have been used all the same.
 coverage: $(VENV)/.installed-dev components  ## which lines tests run, per module; fails if a module is not tested
-	@$(BIN)/python -m pytest --cov=rankloop --cov-report=json:.coverage.json --cov-report=term
+	@$(BIN)/python -m pytest -m 'not crash' --cov=rankloop --cov-report=json:.coverage.json --cov-report=term
 	@$(BIN)/python -m tests.covered .coverage.json
 
 test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service per store, and nothing lost

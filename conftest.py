@@ -160,14 +160,15 @@ def pytest_collection_modifyitems(items):
 
 
 def _late(item):
-    return item.get_closest_marker("slow") is None, item.get_closest_marker("xdist_group") is None
+    slow = item.get_closest_marker("slow") or item.get_closest_marker("long")
+    return slow is None, item.get_closest_marker("xdist_group") is None
 
 
 def _keep_with_its_file(item):
     """Give quick tests of a file to one worker: what they share, fixtures and kernels, is made and loaded once. Those
     that take long or wait for others go to whoever is free."""
     ours = item.path.is_relative_to(ROOT)
-    if ours and not any(item.get_closest_marker(mark) for mark in ("xdist_group", "slow", "process")):
+    if ours and not any(item.get_closest_marker(mark) for mark in ("xdist_group", "slow", "long", "process")):
         item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).with_suffix("").as_posix()))
 
 

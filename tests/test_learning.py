@@ -19,7 +19,7 @@ USERS = ["perfect", "noisy"]
 
 # The means beside the facts were measured over twelve seeds (PMGD and COLTR: six). Each margin leaves about two
 # standard errors or more; seeds are fixed, so that only another processor or library version draws anew.
-pytestmark = [pytest.mark.xdist_group("learning"), pytest.mark.slow]
+pytestmark = [pytest.mark.xdist_group("learning"), pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

@@ -126,6 +126,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_people_of_the_script_itself_run_in_processes(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)

@@ -17,7 +17,7 @@ from ..studies.test_specification import SMALL
 
 ray = pytest.importorskip("ray")
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_code_from_outside_is_cached_until_it_is_edited_and_never_in_the_way_of_the_package(tmp_path, run):
     run(BUILT_IN)
     here = tmp_path / "here"
@@ -88,6 +88,7 @@ def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_ch
         (tmp_path / name).write_text(text)
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_machine_code_that_cannot_be_kept_is_run_all_the_same(tmp_path, monkeypatch):
     """As on a full disk: a file may not grow beyond a thousand bytes."""
@@ -134,6 +135,7 @@ def compiling():
     return done.stdout.split(), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_where_nothing_can_be_kept_it_is_compiled_every_time_and_leaves_nothing_behind(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("no folder")
@@ -144,6 +146,7 @@ def test_where_nothing_can_be_kept_it_is_compiled_every_time_and_leaves_nothing_
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_machine_code_in_a_folder_that_cannot_be_written_to_is_used(monkeypatch):
     with tempfile.TemporaryDirectory(prefix="rankloop-read-only-") as folder:

@@ -101,7 +101,7 @@ def lives():
     return {name: lived(learner) for name, learner in LEARNERS.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @made_once
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", LEARNERS)
@@ -113,7 +113,7 @@ def test_a_log_folded_again_with_people_missing_or_pages_late_is_as_good(lives, 
     assert cosine(anew.ranker.weights, live.ranker.weights) > (0.999 if name == "Posterior" else 0.98)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @made_once
 def test_the_order_of_pages_matters_least_to_a_posterior(lives):
     """It believes the same in the end, and is as sure: what a page says depends a little on where the mean stands."""
@@ -124,7 +124,7 @@ def test_the_order_of_pages_matters_least_to_a_posterior(lives):
     assert one.weights_deviation == pytest.approx(other.weights_deviation, rel=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @made_once
 @pytest.mark.parametrize("factor", [0.1, 0.5, 2.0, 10.0])
 @pytest.mark.parametrize("name", ["ROLTR", "PDGD"])

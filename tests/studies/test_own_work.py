@@ -77,6 +77,7 @@ def keys(folder, label):
     return set(read_results(folder).values("key", label=label))
 
 
+@pytest.mark.long
 def test_a_plugin_takes_part_from_any_folder_and_an_edit_gives_new_numbers_under_new_keys(place, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -278,6 +279,7 @@ def installed(tmp_path):
     return folder, os.environ | {"PYTHONPATH": path}
 
 
+@pytest.mark.long
 def test_an_installed_package_announces_its_plugins(place, installed):
     _, environment = installed
     (place / "own.toml").write_text(STUDY.replace('plugins = ["methods"]\n', ""))

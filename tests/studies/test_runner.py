@@ -251,7 +251,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.process
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_again_and_again_a_study_ends_with_the_same_bits(tmp_path):
     text = SMALL.replace("impressions = 200", "impressions = 20000").replace(
         "evaluate_every = 100", "evaluate_every = 5000"

@@ -11,7 +11,7 @@ from rankloop.live.tokens import Signer
 from ...live.serving import free_port
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.process
 @pytest.mark.xdist_group("bench")
 def test_honest_traffic_is_measured_beside_an_attack_and_nothing_is_lost(tmp_path):

@@ -15,7 +15,7 @@ from ...live.serving import free_port
 LOAD = Load("m", candidates=5, features=3, rate=100, seconds=1.0, report=10)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.xdist_group("bench")
 def test_a_load_is_answered_logged_and_learned_from(tmp_path):
     with serving(tmp_path / "log.db", free_port(), PATIENT) as service:

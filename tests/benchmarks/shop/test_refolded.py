@@ -19,6 +19,7 @@ def life(shop):
     return lived(shop, settings_of({"name": "shop", "guards": {"control": 0.0}}, 1), 1_200, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_posteriors_order_and_direction_hardly_change(shop, life, change):
     live, closed = life

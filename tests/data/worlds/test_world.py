@@ -248,7 +248,7 @@ def levels(name: str, scale: float, test_scale: float, effort: float = 1.0) -> t
     return by_chance, by_line, by_trees
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "scale", "test_scale", "random", "linear", "tree"),
     [

@@ -47,7 +47,7 @@ def slow_learners(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.xdist_group("replay-estimates")
 def test_a_better_learner_is_estimated_better_and_intervals_hold_the_truth(slow_learners):
     world, faster = World(), ("learning_rate=0.02",)

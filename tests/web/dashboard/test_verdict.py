@@ -55,6 +55,7 @@ def test_a_worse_order_is_called_so_while_the_guard_is_on():
     assert f"{guard.learned.pages} of 200 pages so far" in told.text
 
 
+@pytest.mark.long
 def test_orders_that_are_alike_are_hardly_ever_called_better_or_worse():
     """People of very different eagerness, 5 % of them in control, looked at every 500 pages.
 

@@ -69,7 +69,7 @@ def test_a_few_clicks_change_the_order_for_all_to_see(engine):
     assert sum(risen) >= 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", TASTES)
 def test_clicks_teach_the_taste_and_whoever_drew_the_page_teaches_a_posterior(engine, name):
     over_engine, over_rival = MARGINS[name]
