@@ -108,8 +108,6 @@ def checked_request(
 ) -> Request:
     """The request, ready to be ranked; refused with a sentence if it cannot be."""
     ids = _ids(body)
-    if not ids:
-        raise _bad("candidates", "there must be at least one candidate")
     if len(ids) > limits.candidates:
         raise too_many_candidates(limits, len(ids))
     if len(set(ids)) < len(ids):

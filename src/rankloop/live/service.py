@@ -34,6 +34,7 @@ USUAL = ModelSettings(name="usual", features=2, seed=1)
 """A model with every default, as most first ones are: a service without any has its kernels ready, too."""
 NETWORK = "network:"
 """Before a network's name when it is hashed, so that no client is called like one."""
+NOTHING = "there was nothing to rank"
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
 GRACE = 7 * 86_400_000
@@ -115,6 +116,9 @@ class Service:
     async def rank(self, name: str, body: RankBody) -> Ranked:
         """The page to show, on disk before it is returned."""
         model = self.registry.get(name)
+        if [] in (body.candidates, body.ids) and None in (body.candidates, body.ids):
+            # A search without results is nobody's mistake: an empty page, of which there is nothing to learn.
+            return Ranked(None, [], "fallback", model.version, [] if body.rest else None, NOTHING)
         network = self.hash_client(NETWORK + body.network) if body.network else b""
         known = body, model.settings, self.limits, self.hash_client(body.client), network
         if len(body.candidates or ()) * len(model.settings.names) > MANY:

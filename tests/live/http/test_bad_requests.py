@@ -69,7 +69,6 @@ BAD_RANKS = [
     (candidates('{"features": [1, 2]}'), 422, "missing required field `id`"),
     (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`; use id, features"),
     # candidates
-    (candidates(), 422, "candidates: there must be at least one"),
     (candidates(A, A), 422, "every candidate needs an id of its own; 'a' is there twice"),
     (candidates('{"id": "", "features": [1, 2]}'), 422, "length >= 1"),
     (candidates('{"id": "%s", "features": [1, 2]}' % ("x" * 513)), 422, "length <= 512"),

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from rankloop.live.errors import RequestError
+from rankloop.live.hits import RescoreBody
 from rankloop.live.http.bodies import ORDINARY, SMALL
 from rankloop.live.http.calls import JSON, MSGPACK, decoded
 from rankloop.live.http.counting import packed_values, written_values
@@ -24,7 +25,7 @@ VALUES = 2_000_000
 """Numbers, names and objects in a page's candidates, or in a model's settings."""
 ORDINARY_VALUES = 200_000
 """In any other body."""
-LARGE = (RankBody, ModelSettings)
+LARGE = (RankBody, RescoreBody, ModelSettings)
 """What may be larger than an ordinary body."""
 
 _beside = ThreadPoolExecutor(1, "rankloop-decoding")

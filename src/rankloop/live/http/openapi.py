@@ -65,14 +65,16 @@ def document(endpoints: Iterable[Endpoint], limits: Limits) -> Schema:
 def _add_alternatives(components: Schema) -> None:
     """What a struct cannot express: fields that go together."""
     components["RankBody"]["oneOf"] = [{"required": ["candidates"]}, {"required": ["ids", "matrix"]}]
+    components["RescoreBody"]["oneOf"] = [{"required": ["hits"]}, {"required": ["documents"]}]
     components["ClicksBody"]["oneOf"] = [{"required": ["impression", "clicks"]}, {"required": ["reports"]}]
 
 
 def _add_limits(components: Schema, limits: Limits) -> None:
     """How long lists may be, which is this service's own setting."""
     lengths = (
-        ("RankBody", "candidates", 1, limits.candidates),
-        ("RankBody", "ids", 1, limits.candidates),
+        ("RankBody", "candidates", 0, limits.candidates),
+        ("RankBody", "ids", 0, limits.candidates),
+        ("RescoreBody", "hits", 0, limits.candidates),
         ("ClicksBody", "reports", 0, limits.items),
         ("ClicksBody", "clicks", 0, limits.items),
         ("ClickBody", "clicks", 0, limits.items),

@@ -1,0 +1,22 @@
+"""`rankloop connect`: files with the requests that connect an engine."""
+
+import json
+
+
+def test_the_requests_are_written_in_the_order_in_which_they_are_sent(rankloop, tmp_path):
+    code, out, _ = rankloop(
+        "connect", "opensearch", "--model", "shop", "--feature", "_score", "--feature", "price", "--id-field", "sku",
+        "--out", tmp_path / "made",
+    )  # fmt: skip
+    assert code == 0
+    files = sorted((tmp_path / "made").iterdir())
+    assert [line.split(": ")[0] for line in out.replace("\n ", " ").splitlines()] == [str(file) for file in files]
+    assert len(files) == 7
+    assert json.loads(files[0].read_text())["body"]["features"] == ["_score", "price"]
+
+
+def test_a_mistake_is_a_sentence(rankloop, tmp_path):
+    code, _, err = rankloop("connect", "solr", "--feature", "price", "--out", tmp_path / "made")
+    assert code == 2
+    assert "the engine is opensearch or elasticsearch; got 'solr'" in err
+    assert not (tmp_path / "made").exists()
