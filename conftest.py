@@ -176,10 +176,10 @@ def _keep_with_its_file(item):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are processors: a test that waits for a service or a browser leaves its processor idle. Where
+    """Two more than there are processors: a test that waits for a service or a browser leaves its processor idle. Where
     such tests are left out nobody waits, and another worker would only have to import everything, too."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return processors + ("process" not in config.option.markexpr)
+    return processors + 2 * ("process" not in config.option.markexpr)
 
 
 # Compiling

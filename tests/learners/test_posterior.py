@@ -144,7 +144,7 @@ def test_a_busier_season_is_no_merit_of_the_order_that_was_shown_in_it():
     assert np.abs(off).max() < 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_intervals_of_the_sandwich_cover_the_truth_as_often_as_they_say():
     """75 samples of 300 pages, 6 quantities. 95 % intervals: a rate outside 91 … 98 % is a false alarm in 1 of 900,
     were the 450 independent."""

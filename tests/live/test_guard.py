@@ -65,7 +65,7 @@ def alarms_of(people: int, pages: int, runs: int) -> int:
     return alarms
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_people_who_come_often_and_click_a_lot_are_one_observation_each():
     """As if every page were of another person, a sixth of these would be false alarms. Of 40, three or more would have
     probability 8 % at the promised 2.5 %, and 0.3 % at 1 %; there is none (fixed seed)."""

@@ -54,7 +54,7 @@ def logged(impressions, seed):
 
 def of_all_logs(test):
     """For tests of `logs`: one worker draws them, for all; and that takes seconds."""
-    return pytest.mark.slow(pytest.mark.xdist_group("estimators")(test))
+    return pytest.mark.long(pytest.mark.xdist_group("estimators")(test))
 
 
 @cache

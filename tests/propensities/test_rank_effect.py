@@ -68,7 +68,7 @@ def judged(user, seed, pages=3_000, candidates=20):
     return effect.verdict()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_looks_by_rank_are_accused_as_often_as_the_level_says():
     # 60 verdicts at level .05: more than 10 have probability below .001 if the level holds (seeds are fixed).
     accused = sum(not judged(rl.users.noisy(grades=5), seed, pages=300).by_rank_alone() for seed in range(60))

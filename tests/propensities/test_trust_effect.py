@@ -108,7 +108,7 @@ def within(curve, value):
     return (curve.low <= value) & (value <= curve.high)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_people_who_trust_nobody_are_accused_as_often_as_the_level_says():
     # 60 verdicts at level .05: more than 10 have probability below .001 if the level holds (seeds are fixed).
     verdicts = [seen(rl.users.noisy(grades=5), seed, 300)[0].verdict() for seed in range(60)]
@@ -129,7 +129,7 @@ def test_trust_is_found_out_and_described():
         assert effect.estimate().shift.high[4] < 0 < effect.estimate().slope.low[4]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_intervals_cover_the_truth_as_often_as_they_say():
     # 60 estimates at rank 5: a count below 51 has probability below .001 if coverage is .95 (seeds are fixed).
     covered = np.zeros(2)

@@ -79,6 +79,7 @@ def paper(made_up):
     return made_up(load_study("paper"), keep=lambda cell: cell.seed <= 2 and cell.source.name == "MSLR10K")
 
 
+@pytest.mark.long
 def test_the_paper_is_one_page_with_every_figure_and_no_request(paper, tmp_path):
     page, text = written(paper, tmp_path)
     pictures = page.of("img", "src")

@@ -119,7 +119,7 @@ def test_claims_are_about_this_collection_unless_told_otherwise():
     assert "says nothing about similar collections" in unknown.detail
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_without_any_difference_a_directional_verdict_is_rare():
     draws = np.random.default_rng(7)
     decided = 0

@@ -93,13 +93,13 @@ def test_a_control_group_that_happens_to_have_no_eager_people_is_not_proof():
 def test_the_verdict_and_its_interval_are_one():
     """95 % sure, exactly where the interval leaves out zero."""
     numbers = {"open": 0, "good": 0}
-    for gain in np.linspace(0.0, 0.4, 60):
+    for gain in np.linspace(0.0, 0.4, 20):
         told = headline(compared(0.5 * (1 + gain), 0.5, 2_000, people=300), GUARDS)
         low, high = re.search(r"\(([+−])[\d.,]+ % (?:to ([+−])[\d.,]+ %|or more)\)", told.text).groups()
         assert (told.tone == "good") == (low == high == "+"), told.text
         assert ("sure" in told.text) == (told.tone == "good")
         numbers[told.tone] += 1
-    assert min(numbers.values()) > 5
+    assert min(numbers.values()) > 2
 
 
 def test_nobody_is_ever_quite_sure():

@@ -77,7 +77,7 @@ def in_process(engine, taste, learner, visits, shadow=None):
     return [ranker.weights for ranker in rankers]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_crowd_over_http_ends_with_the_bits_of_a_simulation_and_goes_on_to_learn_the_taste(service, engine):
     async def story(crowd, comparison):
         await crowd.send(SAME_BITS)

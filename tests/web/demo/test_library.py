@@ -131,7 +131,7 @@ def test_the_standard_library_has_thousands_of_documents_and_none_is_private(eng
 
 
 @pytest.mark.process
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_process_reads_the_same_documents_and_imports_nothing_that_acts():
     program = """
 import hashlib, sys, msgspec
