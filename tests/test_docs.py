@@ -197,7 +197,12 @@ def test_every_block_of_toml_is_a_study_that_runs(text, tmp_path):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "example",
+    # Those that need a service have a test of their own.
+    sorted({*(ROOT / "examples").glob("*.py")} - {*(ROOT / "examples").glob("shop_with_*.py")}),
+    ids=lambda path: path.name,
+)
 def test_examples_run(example, tmp_path):
     done = run([sys.executable, str(example), *BRIEFLY.get(example.name, ())], cwd=tmp_path)
     assert done.returncode == 0, done.stderr

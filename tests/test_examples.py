@@ -1,0 +1,40 @@
+"""The shops in examples/, as people run them: beside a service, with a real engine, and people who want something."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.live.serving import Serving
+from tests.patience import run
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MOST_LINES = 100
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
+
+def clicks_per_page(done: subprocess.CompletedProcess[str]) -> tuple[float, float]:
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"clicks per page: ([\d.]+) in the engine's order, ([\d.]+) after", done.stdout)
+    assert found, done.stdout
+    return float(found[1]), float(found[2])
+
+
+def test_a_shop_behind_sqlite_learns_what_its_visitors_want(tmp_path):
+    with Serving(tmp_path) as service:
+        before, after = clicks_per_page(run([sys.executable, str(EXAMPLES / "shop_with_sqlite.py"), service.url]))
+    assert after > 1.2 * before
+
+
+def test_a_shop_behind_postgresql_does_too(tmp_path, postgres_address):
+    with Serving(tmp_path) as service:
+        words = [sys.executable, str(EXAMPLES / "shop_with_postgres.py"), service.url, postgres_address]
+        before, after = clicks_per_page(run(words))
+    assert after > 1.2 * before
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("shop_with_*.py")), ids=lambda path: path.name)
+def test_an_example_fits_on_two_screens(example):
+    assert len(example.read_text().splitlines()) < MOST_LINES
