@@ -254,7 +254,9 @@ def test_the_reference_has_everything_that_is_public():
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_modules_and_files_that_a_page_names_are_there(page):
     text = page.read_text()
-    sources = [path for room in ("src", "tests", "benchmarks", "website") for path in (ROOT / room).rglob("*.py")]
+    sources = [
+        path for room in ("src", "tests", "benchmarks", "website", "examples") for path in (ROOT / room).rglob("*.py")
+    ]
     for named in set(re.findall(r"`([\w/]+\.py)`", text)) - {"my_methods.py", *files(page)}:
         assert any(str(path).endswith(f"/{named}") for path in sources), f"{page.name} names the file {named}"
     if page.name in ("architecture.md", "CONTRIBUTING.md"):
