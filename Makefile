@@ -46,7 +46,7 @@ test-long: $(VENV)/.installed-dev components  ## the longest: learning for long,
 OUTER_ROOMS := benchmarks cli client live/crash live/http logs web
 test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
 	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or long or crash)' \
-	  --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
+	  --hypothesis-profile=quick --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
 
 # Machine code cannot be traced, so a kernel's lines count as not run; its module must have been used all the same.
 coverage: $(VENV)/.installed-dev components  ## which lines tests run, per module; fails if a module is not tested

@@ -44,7 +44,8 @@ ROOT = Path(__file__).parent
 SHARED = ROOT.parent / "shared" / "data"
 
 # No deadlines: how long an example takes says how busy the machine is. The same examples in every run, so that a test
-# that fails today did not pass yesterday by luck; `--hypothesis-profile=explore` looks for new ones.
+# that fails today did not pass yesterday by luck; `--hypothesis-profile=explore` looks for new ones, and `quick`, for
+# those who run tests all day, is content with fewer.
 EXAMPLES = {
     "deadline": None,
     "print_blob": True,
@@ -52,6 +53,7 @@ EXAMPLES = {
 }
 hypothesis.settings.register_profile("same", derandomize=True, **EXAMPLES)
 hypothesis.settings.register_profile("explore", derandomize=False, **EXAMPLES)
+hypothesis.settings.register_profile("quick", derandomize=True, max_examples=20, **EXAMPLES)
 hypothesis.settings.load_profile("same")
 
 

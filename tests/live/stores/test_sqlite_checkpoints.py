@@ -77,6 +77,7 @@ def test_on_a_small_disk_it_is_time_sooner_and_a_full_one_is_gone_on_from_with_l
     free[0] = 5 * len(BODY) - 1
     assert "make room, and it goes on by itself" in sentence(settled, store, *shows([15], BODY))
     wait_until(lambda: wal.stat().st_size == 0, "the write-ahead log gives its room back")
+    wait_until(store._checkpointer.has_room, "and the writer knows it")
     assert settled(store, *shows([15], BODY)) == [16]
     store.close()
     assert_sound(path)
