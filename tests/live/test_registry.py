@@ -3,13 +3,15 @@
 import asyncio
 import re
 import sqlite3
+import threading
 
 import msgspec
 import pytest
+from tests.patience import PATIENCE
 
 from rankloop.live import registry
 from rankloop.live.errors import RequestError, StateError, StoreError
-from rankloop.live.events import Kind, Restored, encode
+from rankloop.live.events import Kind, Restored, encode, now
 from rankloop.live.fold import Fold
 from rankloop.live.log import Control
 from rankloop.live.models import act, create_model, delete_model, describe, roll_back
@@ -123,7 +125,7 @@ def test_models_that_another_process_makes_learns_and_deletes_are_noticed(tmp_pa
             await delete_model(two, two.registry.get("b"))
             await until(lambda: len(one.registry.all()) == 1)
             with pytest.raises(RequestError) as deleted:
-                one.registry.by_id(gone.id)
+                await one.registry.by_id(gone.id, PATIENCE)
             with pytest.raises(RequestError) as unknown:
                 one.registry.get("b")
             return names, deleted.value.code, unknown.value.code, str(unknown.value)
@@ -272,3 +274,41 @@ def test_an_event_that_cannot_be_read_stops_its_model_alone_if_at_all(tmp_path, 
     assert len(damaged) == (kind == Kind.CLOSED)
     assert all("which closes a page, cannot be read" in one for one in damaged)
     assert fates["learned"] == 2
+
+
+def test_a_store_that_hangs_holds_up_nobody_but_the_clicks_on_a_model_that_was_just_made_elsewhere(
+    tmp_path, monkeypatch
+):
+    asked, answer = [], threading.Event()
+
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            page, loop = await rank(service, X[:, :2]), threading.current_thread()
+            real = service.registry.refresh
+
+            def hanging():
+                asked.append(threading.current_thread())
+                if asked[-1] is not loop:
+                    answer.wait(PATIENCE)
+                real()
+
+            monkeypatch.setattr(service.registry, "refresh", hanging)
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.1)
+            elsewhere = service.impression_id(7, 0, now())
+            strangers = await asyncio.gather(
+                *(click(service, elsewhere, []) for _ in range(20)), return_exceptions=True
+            )
+            known = await service.verify(page.impression)
+            waiting = list(asked)
+            answer.set()
+            monkeypatch.setattr("rankloop.live.service.PATIENCE", PATIENCE)
+            with pytest.raises(RequestError) as after:
+                await click(service, elsewhere, [])
+            return strangers, known.number, after.value.code, waiting, loop
+
+    strangers, number, after, waiting, loop = told(story())
+    assert {str(error) for error in strangers} == {"the store did not answer within 0.1 s"}
+    assert all(isinstance(error, StoreError) for error in strangers)
+    assert (number, after) == (0, "model_deleted")
+    assert loop not in asked
+    assert len(waiting) <= 2  # by the service itself, and once for all who wait

@@ -235,7 +235,7 @@ def test_restarting_again_and_again_gives_the_bits_of_one_long_life(tmp_path, mo
             async with running(path, settings) as service:
                 for _ in range(each):
                     page = await rank(service)
-                    numbers.append(service.verify(page.impression).number)
+                    numbers.append((await service.verify(page.impression)).number)
                     await click(service, page.impression, page.ranking[:1])
                     await service.close(page.impression, wait=True)
                 state = service.learner.folds()[1].state()
@@ -254,7 +254,7 @@ def test_impression_numbers_are_never_used_twice_whatever_is_left_of_a_block(pat
         for count in (3, 7, 1):
             async with running(path, model()) as service:
                 pages = await asyncio.gather(*(rank(service) for _ in range(count)))
-                numbers += [service.verify(page.impression).number for page in pages]
+                numbers += [(await service.verify(page.impression)).number for page in pages]
         return numbers
 
     numbers = told(story())

@@ -93,8 +93,7 @@ class LiveModel:
 
     def _reserved(self, task: asyncio.Task[None]) -> None:
         self._reserving = None
-        if not task.cancelled():
-            task.exception()  # Those who waited for it have left; it must not be reported as forgotten.
+        _heard(task)
 
     def has_applied(self, offset: int) -> bool:
         """Whether the state known here has learned from the log up to an offset."""
@@ -142,6 +141,7 @@ class Registry:
         self._newest = 0
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Load what there is."""
@@ -162,14 +162,24 @@ class Registry:
             raise RequestError("no_such_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
         return self._models[name]
 
-    def by_id(self, model: int) -> LiveModel:
-        """The model of an impression."""
+    async def by_id(self, model: int, patience: float) -> LiveModel:
+        """The model of an impression, or a StoreError after so many seconds."""
         if model > self._newest:
             # Another process has just made it, and its pages are clicked here before we have looked.
-            self.refresh()
+            await self._look(patience)
         if model not in self._ids:
             raise RequestError("model_deleted", "impression: its model has been deleted")
         return self._ids[model]
+
+    async def _look(self, patience: float) -> None:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(asyncio.to_thread(self.refresh))
+            self._looking.add_done_callback(_heard)
+        try:
+            # One looks for all: a store that hangs must not be asked again by every click that waits.
+            await asyncio.wait_for(asyncio.shield(self._looking), patience)
+        except TimeoutError:
+            raise StoreError(f"the store did not answer within {patience:g} s") from None
 
     def refresh(self) -> None:
         """Notice models that came or went, and newer states; safe to call from any thread."""
@@ -209,3 +219,9 @@ class Registry:
         loop = self._loop
         if loop is not None and model in self._ids:
             loop.call_soon_threadsafe(self._ids[model].publish, view)
+
+
+def _heard(task: asyncio.Task[None]) -> None:
+    """Those who waited for it may have left; what went wrong must not be reported as forgotten."""
+    if not task.cancelled():
+        task.exception()

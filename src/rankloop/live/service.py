@@ -200,7 +200,7 @@ class Service:
     async def click(self, reports: Sequence[ClickBody]) -> list[Clicked]:
         """What became of each report; refused as a whole if one names an impression that this service never gave."""
         check_reports(reports, self.limits)
-        tokens = [self.verify(report.impression, place) for place, report in enumerate(reports)]
+        tokens = [await self.verify(report.impression, place) for place, report in enumerate(reports)]
         unknown: list[list[str]] = []
         entries: list[Entry] = []
         for report, token in zip(reports, tokens, strict=True):
@@ -226,9 +226,9 @@ class Service:
 
     async def close(self, impression: str, *, wait: bool = False) -> Closed:
         """End an impression; with `wait`, after the model has learned from it."""
-        token = self.verify(impression)
+        token = await self.verify(impression)
         [offset] = await self.append(self._closing(token))
-        model = self.registry.by_id(token.model)
+        model = await self.registry.by_id(token.model, PATIENCE)
         if wait and offset is not None:
             if self.learner:
                 self.learner.hurry()
@@ -239,11 +239,11 @@ class Service:
         self._shown.forget((token.model, token.number))
         return Close(token.model, token.number, now(), "asked")
 
-    def verify(self, impression: str, place: int | None = None) -> Token:
+    async def verify(self, impression: str, place: int | None = None) -> Token:
         """What a signed id says; a page that was closed long ago has no valid id any more."""
         try:
             token = self._signer.verify(impression)
-            model = self.registry.by_id(token.model)
+            model = await self.registry.by_id(token.model, PATIENCE)
             if now() - token.at > model.settings.window * 1000 + GRACE:
                 raise RequestError("impression_expired", "impression: it was shown too long ago to be clicked")
         except RequestError as error:
@@ -255,7 +255,7 @@ class Service:
 
     async def page(self, impression: str) -> list[str] | None:
         """The documents of the page behind an impression id; None if it was closed. Refused if it is not ours."""
-        return await self._page(self.verify(impression))
+        return await self._page(await self.verify(impression))
 
     def impression_id(self, model: int, number: int, at: int) -> str:
         """The id that was given to an impression, computed again."""

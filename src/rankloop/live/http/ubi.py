@@ -33,7 +33,7 @@ MAX_EVENTS = 20_000
 async def take_queries(call: Call) -> UbiTaken:
     """UBI queries, one or a list. Our pages are in the log already, so a query is only recognised, or not."""
     queries = _listed(call)
-    fates = [_query_fate(call.service, query) for query in queries]
+    fates = [await _query_fate(call.service, query) for query in queries]
     return _counted(call.service, "ubi_queries", queries, fates)
 
 
@@ -69,11 +69,11 @@ def _listed(call: Call) -> list[Any]:
     return things
 
 
-def _query_fate(service: Service, query: UbiQuery) -> str:
+async def _query_fate(service: Service, query: UbiQuery) -> str:
     if not query.query_id:
         return "no_query_id"
     try:
-        service.verify(query.query_id)
+        await service.verify(query.query_id)
     except RequestError as error:
         return _refusal(error)
     return "ours"
