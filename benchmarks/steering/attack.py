@@ -13,7 +13,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import settled
-from rankloop.logs.suspecting import suspects_among
+from rankloop.live.suspicion import suspects_among
 
 VENDORS = 10
 """Each sells as many products; one of them attacks."""

@@ -25,6 +25,7 @@ from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.rehearsal import rehearse
 from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
 from rankloop.live.settings import ModelSettings
+from rankloop.live.steering import EVERY_SECONDS, Steering
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import SECRET_BYTES, Signer, Token
 
@@ -61,6 +62,7 @@ class Service:
         self._signer = self._current_signer()
         self.registry = Registry(store)
         self.learner = Learner(store, self.registry.publish, now) if learn else None
+        self.steering = Steering(store)
         self._loop: asyncio.AbstractEventLoop | None = None
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
@@ -83,10 +85,12 @@ class Service:
             self.preparing(),
             asyncio.create_task(_repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
             asyncio.create_task(_repeat(self._refresh, often, "what other processes did was not noticed")),
+            asyncio.create_task(_repeat(self._look, EVERY_SECONDS, "nobody looked for clients who steer")),
         ]
 
     async def stop(self) -> None:
         """Write what waits, keep what was learned, and end."""
+        self.steering.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -333,6 +337,10 @@ class Service:
         for model in self.registry.all():
             if model.id in self.folds():
                 await self._close_due(model)
+
+    async def _look(self) -> None:
+        """Does somebody steer? Only the process that learns a model looks."""
+        await asyncio.to_thread(self.steering.look, [m for m in self.registry.all() if m.id in self.folds()])
 
     async def _close_unseen(self) -> None:
         while self._unseen:

@@ -6,6 +6,7 @@ import pytest
 
 from rankloop.live.fold import Fold
 from rankloop.live.settings import Guards, ModelSettings
+from rankloop.live.suspicion import Suspects, Suspicion
 from rankloop.web.dashboard import health
 
 NOW = 1_000_000
@@ -85,3 +86,15 @@ def test_features_with_values_that_are_mistakes_are_named():
     fold.outliers["made"] = 3
     [warning] = health.warnings(fold)
     assert "made (3 pages)" in warning
+
+
+def test_clients_who_may_be_steering_are_counted_with_what_to_type():
+    fold = Fold(ModelSettings(name="shop", features=2, seed=1))
+    known = [Suspicion("feature", "vendor", "more", ["hash:1", "hash:2"], 0.1, 0.5)]
+    known += [Suspicion("document", name, "more", ["hash:2"], 0.1, 0.5) for name in ("secret-1", "secret-2")]
+    assert health.warnings(fold, Suspects("shop", 100, 50, [])) == []
+    [told] = health.warnings(fold, Suspects("shop", 100, 50, known))
+    assert told == (
+        "2 clients may be steering this model, for more vendor and one document: "
+        "look with rankloop log suspects LOG --model shop"
+    )

@@ -32,7 +32,7 @@ def service(fates=None):
         folds[1] = Fold(shop())
         folds[1].fates.update(fates)
     learner = SimpleNamespace(alive=True, error="", folds=lambda: folds)
-    return SimpleNamespace(learner=learner, counts=Counter(), started=0)
+    return SimpleNamespace(learner=learner, counts=Counter(), started=0, steering=SimpleNamespace(found={}))
 
 
 def test_the_largest_weights_come_first_and_the_largest_fills_its_side():

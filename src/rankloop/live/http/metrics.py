@@ -66,6 +66,9 @@ class Metrics:
         guarded = GaugeMetricFamily(
             "rankloop_model_guarded", "Whether most people see the incoming order", labels=["model"]
         )
+        suspects = GaugeMetricFamily(
+            "rankloop_suspects", "Clients who click for one thing as nobody else does", labels=["model"]
+        )
         lag = GaugeMetricFamily(
             "rankloop_learner_lag_events", "Closings and decisions in the log not yet folded", labels=["model"]
         )
@@ -82,9 +85,11 @@ class Metrics:
                     closed.add_metric([name, fate], count)
                 for feature, count in folds[model.id].outliers.copy().items():
                     outlying.add_metric([name, feature], count)
+            if model.id in service.steering.found:
+                suspects.add_metric([name], len(service.steering.found[model.id].everybody))
             if model.id in unfolded:
                 lag.add_metric([name], unfolded[model.id])
-        yield from (version, guarded, closed, outlying, lag, up)
+        yield from (version, guarded, closed, outlying, suspects, lag, up)
 
     def _unfolded(self) -> dict[int, int]:
         """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""

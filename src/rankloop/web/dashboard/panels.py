@@ -96,7 +96,9 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
-        "warnings": health.warnings(fold) if (fold := _fold(service, model)) else [],
+        "warnings": health.warnings(fold, service.steering.found.get(model.id))
+        if (fold := _fold(service, model))
+        else [],
     }
 
 

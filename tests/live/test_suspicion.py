@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, encode
 from rankloop.live.settings import ModelSettings
-from rankloop.logs.suspecting import suspects_among
+from rankloop.live.suspicion import suspects_among
 
 FEATURES = ("price", "rating", "vendor")
 SETTINGS = ModelSettings(name="m", features=FEATURES, page_size=5, seed=1)
