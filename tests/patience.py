@@ -36,7 +36,7 @@ PATIENT = (sys.executable, __file__)
 GIVES_UP = {
     "rankloop.live.service": ("PATIENCE", PATIENCE),
     "rankloop.live.registry": ("PATIENCE", PATIENCE),
-    "rankloop.live.log": ("SLOW_SECONDS", PATIENCE),
+    "rankloop.live.writer": ("SLOW_SECONDS", PATIENCE),
     "rankloop.live.stores.sqlite": ("WAIT_MS", int(1000 * PATIENCE)),
     "rankloop.logs.refolding": ("PATIENCE", PATIENCE),
     "rankloop.cli.simulate_traffic": ("TIMEOUT", PATIENCE),
@@ -45,7 +45,7 @@ GIVES_UP = {
     "rankloop.web.demo.serving": ("PATIENCE", PATIENCE),
 }
 """Where the product says how long it waits."""
-A_SERVICE = ("rankloop.live.service", "rankloop.live.registry", "rankloop.live.log", "rankloop.live.stores.sqlite")
+A_SERVICE = ("rankloop.live.service", "rankloop.live.registry", "rankloop.live.writer", "rankloop.live.stores.sqlite")
 AS_IT_IS: dict[str, float] = {}
 """What it said before it was made patient."""
 

@@ -49,7 +49,7 @@ def test_a_table_has_a_row_for_each_run():
 
 
 def test_curves_have_a_row_for_each_point_and_names_as_in_a_study():
-    from rankloop.studies.records import CURVE
+    from rankloop.studies.columns import CURVE
 
     table = RUNS.to_arrow("curves")
     assert set(table.column_names) == set(CURVE) - {"key", "grid"}

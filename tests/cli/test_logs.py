@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.patience import PATIENCE
 
-from rankloop.live.service import client_hash
+from rankloop.live.clients import client_hash
 
 from ..live.postgres_server import PASSWORD
 from ..live.serving import Serving

@@ -322,8 +322,8 @@ def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_t
 def test_a_service_that_nobody_asks_notices_that_nothing_can_be_written_and_when_it_can_be_again(
     path, monkeypatch, breaking
 ):
-    monkeypatch.setattr("rankloop.live.log.BEAT_SECONDS", 0.01)
-    monkeypatch.setattr("rankloop.live.log.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("rankloop.live.writer.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("rankloop.live.writer.RETRY_SECONDS", 0.01)
 
     async def story():
         async with running(path, model()) as service:
@@ -340,9 +340,9 @@ def test_a_service_that_nobody_asks_notices_that_nothing_can_be_written_and_when
 
 
 def test_a_store_that_hangs_is_noticed_without_asking_it_and_the_service_ends_all_the_same(path, monkeypatch):
-    monkeypatch.setattr("rankloop.live.log.BEAT_SECONDS", 0.01)
-    monkeypatch.setattr("rankloop.live.log.SLOW_SECONDS", 0.05)
-    monkeypatch.setattr("rankloop.live.log.END_SECONDS", 0.1)
+    monkeypatch.setattr("rankloop.live.writer.BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("rankloop.live.writer.SLOW_SECONDS", 0.05)
+    monkeypatch.setattr("rankloop.live.writer.END_SECONDS", 0.1)
     monkeypatch.setattr("rankloop.live.learning.END_SECONDS", 0.1)
     thawed = threading.Event()
 

@@ -6,20 +6,19 @@ goes wrong with the store costs the caller the learning, never the page: it then
 
 import asyncio
 import logging
-import secrets as randomness
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
 from rankloop.answers import Clicked, Closed, Ranked
 from rankloop.live.at_hand import PagesAtHand
+from rankloop.live.clients import NETWORK, client_hash, client_salt
 from rankloop.live.errors import RequestError, StoreError
-from rankloop.live.events import Group, Impression, Kind, decode, encode, now
+from rankloop.live.events import Group, Impression, Kind, decode, now
 from rankloop.live.fold import Fold
 from rankloop.live.learning import UNREADABLE, Learner
-from rankloop.live.log import Acknowledged, Click, Close, Entry, Fate, Show, Writer, deliver
+from rankloop.live.log import Click, Close, Entry, Fate, Show
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.rehearsal import rehearse
@@ -27,14 +26,13 @@ from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, c
 from rankloop.live.settings import ModelSettings
 from rankloop.live.steering import EVERY_SECONDS, Steering
 from rankloop.live.stores.contract import Store
-from rankloop.live.tokens import SECRET_BYTES, Signer, Token
+from rankloop.live.tokens import Token, current_signer
+from rankloop.live.writer import Acknowledged, Writer, deliver
 
 log = logging.getLogger("rankloop.service")
 
 USUAL = ModelSettings(name="usual", features=2, seed=1)
 """A model with every default, as most first ones are: a service without any has its kernels ready, too."""
-NETWORK = "network:"
-"""Before a network's name when it is hashed, so that no client is called like one."""
 NOTHING = "there was nothing to rank"
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
@@ -55,11 +53,11 @@ class Service:
         self.limits = limits or Limits()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.started = now()
-        self._salt = _salt(store)
+        self._salt = client_salt(store)
         self._shown = PagesAtHand(CACHED_BYTES)
         self._unseen: set[tuple[int, int]] = set()
         """Pages that may be in the log though nobody was shown them: to be closed as void."""
-        self._signer = self._current_signer()
+        self._signer = current_signer(store)
         self.registry = Registry(store)
         self.learner = Learner(store, self.registry.publish, now) if learn else None
         self.steering = Steering(store)
@@ -135,7 +133,7 @@ class Service:
             view, number = model.require_whole(), await model.next_number(PATIENCE)
             ranked = model.ranking.rank(view, request, number, rest=body.rest)
             at = now()
-            [offset] = await self.append(_show(model, ranked.impression, number, at, request.client))
+            [offset] = await self.append(Show.of(model.id, number, at, request.client, ranked.impression))
             if offset is None:
                 raise model.gone()
         except StoreError as error:
@@ -364,14 +362,9 @@ class Service:
         self.preparing()
         self._refreshed += 1
         if self._refreshed % 10 == 0 or not self.store.shared:
-            self._signer = await asyncio.to_thread(self._current_signer)
+            self._signer = await asyncio.to_thread(current_signer, self.store)
             for refresh in self.refreshers:
                 await asyncio.to_thread(refresh)
-
-    def _current_signer(self) -> Signer:
-        if not self.store.secrets():
-            self.store.add_secret(randomness.token_bytes(SECRET_BYTES), now())
-        return Signer(self.store.secrets())
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: str) -> None:
@@ -397,24 +390,6 @@ def _rehearse(settings: ModelSettings) -> None:
 def _give_up(future: "asyncio.Future[Any]") -> None:
     if not future.done():
         future.set_exception(TimeoutError())
-
-
-def _show(model: LiveModel, impression: Impression, number: int, at: int, client: bytes) -> Show:
-    return Show(
-        model.id, number, at, client, encode(impression),
-        len(impression.page), impression.group, impression.displacement,
-    )  # fmt: skip
-
-
-def client_hash(client: str, salt: bytes) -> bytes:
-    """What the log keeps of a client's name."""
-    return blake2b(client.encode("utf-8", "surrogatepass"), key=salt, digest_size=16).digest()
-
-
-def _salt(store: Store) -> bytes:
-    """What clients' hashes are keyed with: drawn once per store, also by processes that start together."""
-    salt = store.fact("client_salt") or store.keep_fact("client_salt", randomness.token_hex(32))
-    return bytes.fromhex(salt)
 
 
 __all__ = ["Clicked", "Kind", "Ranked", "Service", "now"]

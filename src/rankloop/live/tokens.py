@@ -10,10 +10,13 @@ the id of an impression can be computed again from the log.
 import base64
 import binascii
 import hmac
+import secrets
 import struct
 from typing import NamedTuple
 
 from rankloop.live.errors import RequestError
+from rankloop.live.events import now
+from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Secret
 
 FIELDS = struct.Struct("<IIQQ")
@@ -76,3 +79,10 @@ def _text(raw: bytes) -> str:
 
 def _broken(why: str) -> RequestError:
     return RequestError("impression_invalid", f"impression: {why}; send it back exactly as rank gave it")
+
+
+def current_signer(store: Store) -> Signer:
+    """Signs with a store's secrets; a store without any gets its first."""
+    if not store.secrets():
+        store.add_secret(secrets.token_bytes(SECRET_BYTES), now())
+    return Signer(store.secrets())

@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.live.clients import SALT, client_hash
 from rankloop.live.events import Closing, Kind, decode
 from rankloop.live.learning import UNREADABLE
-from rankloop.live.service import client_hash
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
@@ -96,7 +96,7 @@ def erase(address: str | Path, *clients: str) -> Erased:
     if not clients or not all(clients):
         raise SettingsError("erase: give the client's name, as it was sent with rank requests; it was empty")
     with existing(address) as store, upkeep_lease(store):
-        salt = store.fact("client_salt")
+        salt = store.fact(SALT)
         if salt is None:
             return Erased(0, [])
         hashed = [_hashed(client, bytes.fromhex(salt)) for client in clients]

@@ -34,55 +34,10 @@ from rankloop.settings import require_choice
 from rankloop.sheets import as_frame
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
+from rankloop.studies.columns import CURVE, QUERIES, SCHEMA
 from rankloop.studies.held import Start, left_out, read_starts
 from rankloop.studies.regret.findings import Findings, read_findings
 from rankloop.studies.specification import Cell, Study, metrics_of
-
-SCHEMA = pa.schema(
-    [
-        ("key", pa.string()),
-        ("metric", pa.string()),
-        ("online_ndcg", pa.float64()),
-        ("offline_ndcg", pa.float64()),
-        ("gradient_variance", pa.float64()),
-        ("clicks_per_page", pa.float64()),
-        ("offline_at", pa.list_(pa.int64())),
-        ("offline_curve", pa.list_(pa.float64())),
-        ("online_curve", pa.list_(pa.float64())),
-        (
-            "others",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("metric", pa.string()),
-                        ("online", pa.float64()),
-                        ("offline", pa.float64()),
-                        ("offline_curve", pa.list_(pa.float64())),
-                        ("online_curve", pa.list_(pa.float64())),
-                    ]
-                )
-            ),
-        ),
-        ("weights", pa.list_(pa.float64())),
-        ("learning_seconds", pa.float64()),
-        ("evaluation_seconds", pa.float64()),
-        ("settings", pa.string()),
-        ("manifest", pa.string()),
-    ]
-)
-
-# What each test query got is large, and read only by those who ask for it.
-QUERIES = pa.schema(
-    [
-        ("metrics", pa.list_(pa.string())),
-        ("query_ids", pa.list_(pa.int64())),
-        ("query_values", pa.list_(pa.list_(pa.float32()))),
-    ]
-)
-
-CURVE = (
-    "key", "grid", "collection", "user", "label", "learner", "fold", "seed", "impression", "offline_ndcg", "online_ndcg"
-)  # fmt: skip
 
 
 class ByMetric(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 import pytest
 from tests.patience import COMMAND, PATIENCE, wait_until
 
-from rankloop.live.log import Show, Writer
+from rankloop.live.log import Show
 from rankloop.live.stores import open_store
+from rankloop.live.writer import Writer
 
 from ..serving import Serving
 from .evidence import examine

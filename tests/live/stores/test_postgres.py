@@ -10,8 +10,9 @@ import pytest
 from tests.patience import PATIENCE, wait_until
 
 from rankloop.live.errors import StoreError
-from rankloop.live.log import Writer, settle
+from rankloop.live.log import settle
 from rankloop.live.stores import open_store
+from rankloop.live.writer import Writer
 
 from ..postgres_server import SECRETS, PostgresServer, sentence
 from .pages import settled, shows

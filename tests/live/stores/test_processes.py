@@ -7,8 +7,9 @@ import threading
 import pytest
 from tests.patience import PATIENCE, wait_until
 
-from rankloop.live.log import Show, Writer, settle
+from rankloop.live.log import Show, settle
 from rankloop.live.stores import open_store
+from rankloop.live.writer import Writer
 
 pytestmark = pytest.mark.process
 
@@ -16,7 +17,8 @@ COUNT = 150
 
 WRITE = """
 import sys
-from rankloop.live.log import Show, Writer
+from rankloop.live.log import Show
+from rankloop.live.writer import Writer
 from rankloop.live.stores import open_store
 store = open_store(sys.argv[1])
 model, count = int(sys.argv[2]), int(sys.argv[3])
@@ -40,7 +42,7 @@ sys.stdin.readline()
 
 OPEN = """
 import sys
-import rankloop.live.log
+import rankloop.live.writer
 from rankloop.live.stores import open_store
 print("ready", flush=True)
 sys.stdin.readline()

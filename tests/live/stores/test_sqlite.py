@@ -15,8 +15,8 @@ from tests.patience import PATIENCE
 from tests.skipping import skip_here
 
 from rankloop.live.errors import StoreError
-from rankloop.live.log import Writer
 from rankloop.live.stores import open_store, sqlite
+from rankloop.live.writer import Writer
 from rankloop.logs.importing import back_up
 
 from .pages import assert_sound, sentence, settled, shows
@@ -65,7 +65,8 @@ def test_a_full_file_refuses_what_does_not_fit_and_goes_on_when_there_is_room(pa
 LIMITED = """
 import resource, sys
 from rankloop.live.errors import StoreError
-from rankloop.live.log import Show, Writer
+from rankloop.live.log import Show
+from rankloop.live.writer import Writer
 from rankloop.live.stores import open_store
 store = open_store(sys.argv[1], serving=True)
 writer = Writer(store)
