@@ -4,10 +4,12 @@ python -m benchmarks.attack.attackers PORT KEY SECONDS SHARE
 
 Most have no key. One was stolen (KEY): with it, bodies are sent that stall, or that are made to become as large as they
 can. Every attacker begins again when it is refused or cut off. At the end, what they were told is printed as JSON.
+Attackers have machines of their own: here, where they share one with the service, they stand behind it.
 """
 
 import asyncio
 import json
+import os
 import random
 import sys
 from collections import Counter
@@ -22,6 +24,8 @@ processor left."""
 KINDS = {"stalled sign-ins": 300, "stalled bodies": 20, "unread answers": 20, "keyless flood": 32, "sign-ins": 8,
          "hostile bodies": 1, "nonsense": 4}  # fmt: skip
 """How many of each are at work at a time."""
+NICE = 10
+"""How far their process stands behind the service's and the visitors'."""
 
 FORM = b"POST /sign-in HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 KEYLESS = [b"/openapi.json", b"/sign-in", b"/static/vendor/uplot-1.6.32.iife.min.js", b"/metrics", b"/readyz", b"/",
@@ -145,6 +149,7 @@ BODIES = [
 def main() -> None:
     """Attack, and say what came of it."""
     port, key, seconds, share = int(sys.argv[1]), sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
+    os.nice(NICE)
     attack = Attack(port, key)
     asyncio.run(attack.run(seconds, share))
     print(json.dumps(attack.told))
