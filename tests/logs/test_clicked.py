@@ -1,9 +1,10 @@
 """Click logs of other systems: both kinds are read, and a bad line is named."""
 
 import pytest
+from pyarrow import parquet
 
 from rankloop.errors import DataError
-from rankloop.logs.clicked import read_clicks
+from rankloop.logs.clicked import read_clicks, with_features, write_clicks
 
 SESSIONS = "948\t255\t[278, 1138]\t[1, 1]\t[0, 1]\n948\t256\t[1138, 9]\t[1, 1]\t[0, 0]\n"
 
@@ -14,7 +15,7 @@ def test_a_table_has_one_line_per_document_shown(tmp_path, comma):
     path = tmp_path / "log.csv"
     path.write_text("\n".join(lines).replace(",", comma))
     log = read_clicks(path)
-    assert log == (["desk", "desk"], ["oak", "pine"], [1, 2], [0.0, 1.0], 1)
+    assert log[:5] == (["desk", "desk"], ["oak", "pine"], [1, 2], [0.0, 1.0], 1)
 
 
 def test_sessions_have_one_line_per_page(tmp_path):
@@ -62,3 +63,64 @@ def test_the_log_of_a_search_engine_can_be_read(shared_data):
     log = read_clicks(next(shared_data.glob("TianGong-ST-demo/train*")))
     assert log.pages > 1_000
     assert max(log.ranks) == 10
+
+
+FULL = (
+    "page,query,document,rank,click,propensity,feature.bm25,feature.price\n"
+    "p1,desk,oak,1,0,0.5,7.5,120\np1,desk,pine,2,1,0.25,7.0,45\np2,desk,pine,1,1,0.5,7.0,45\n"
+)
+
+
+def test_a_table_may_have_pages_features_and_propensities(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(FULL)
+    log = read_clicks(path)
+    assert (log.pages, log.page, log.feature_names) == (2, [0, 0, 1], ("bm25", "price"))
+    assert log.features.tolist() == [[7.5, 120.0], [7.0, 45.0], [7.0, 45.0]]
+    assert log.propensities == [0.5, 0.25, 0.5]
+    assert [log.ranks[page] for page in log.each_page()] == [[1, 2], [1]]
+
+
+def test_as_parquet_a_log_comes_back_as_it_was(tmp_path):
+    (tmp_path / "log.csv").write_text(FULL)
+    log = read_clicks(tmp_path / "log.csv")
+    write_clicks(tmp_path / "log.parquet", log)
+    again = read_clicks(tmp_path / "log.parquet")
+    assert again.features.tolist() == log.features.tolist()
+    assert again._replace(features=None) == log._replace(features=None)
+    schema = parquet.read_schema(tmp_path / "log.parquet")
+    assert schema.names == ["page", "query", "document", "rank", "click", "propensity", "feature.bm25", "feature.price"]
+    assert schema.metadata[b"rankloop-click-log"] == b"1"
+
+
+def test_features_may_come_from_a_table_of_their_own(tmp_path):
+    (tmp_path / "log.csv").write_text("query,document,rank,click\ndesk,oak,1,0\ndesk,pine,2,1\n")
+    log = read_clicks(tmp_path / "log.csv")
+    (tmp_path / "facts.csv").write_text("document,feature.price\npine,45\noak,120\n")
+    assert with_features(log, tmp_path / "facts.csv").features.tolist() == [[120.0], [45.0]]
+    (tmp_path / "both.csv").write_text("query,document,feature.bm25\ndesk,pine,1\nlamp,oak,2\n")
+    with pytest.raises(DataError, match="no features of document 'oak' for 'desk'"):
+        with_features(log, tmp_path / "both.csv")
+    (tmp_path / "none.csv").write_text("document,price\npine,45\n")
+    with pytest.raises(DataError, match="must have a column document, and feature"):
+        with_features(log, tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("p1,desk,oak,1,0,2,7.5,1", "a propensity is a probability above 0; got 2"),
+        ("p1,desk,oak,1,0,0.5,nan,1", "feature 'bm25' must be a finite number"),
+        ("p1,desk,oak,1,0,0.5,cheap,1", "must be numbers"),
+    ],
+)
+def test_what_is_wrong_with_a_column_is_said(tmp_path, row, words):
+    (tmp_path / "log.csv").write_text(FULL.splitlines()[0] + "\n" + row + "\n")
+    with pytest.raises(DataError, match=words):
+        read_clicks(tmp_path / "log.csv")
+
+
+def test_what_only_begins_like_parquet_is_a_sentence(tmp_path):
+    (tmp_path / "log").write_bytes(b"PAR1 and no more")
+    with pytest.raises(DataError, match="is no Parquet file that can be read"):
+        read_clicks(tmp_path / "log")

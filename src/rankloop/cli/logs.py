@@ -33,27 +33,33 @@ def export(
     store: Store,
     file: NewFile,
     form: Annotated[
-        str, typer.Option("--format", help="rankloop (everything), ubi (for _bulk), ubi-queries or ubi-events.")
+        str,
+        typer.Option(
+            "--format", help="rankloop (everything), clicks (Parquet), ubi (for _bulk), ubi-queries, ubi-events."
+        ),
     ] = "rankloop",
-    model: Annotated[str | None, typer.Option(help="For UBI: the pages of this model only.")] = None,
+    model: Annotated[str | None, typer.Option(help="For clicks and UBI: the pages of this model only.")] = None,
     json: Json = False,
 ) -> None:
-    """Write the whole log, as it is now, into one file that checks itself; or its pages and clicks as UBI 1.3.
+    """Write the whole log, as it is now, into one file that checks itself; or pages and clicks as UBI 1.3 or Parquet.
 
     The file is as secret as the log: it holds keys' hashes and the secrets that sign impression ids.
     """
     from rankloop.live.events import now
     from rankloop.logs.access import at_one_moment
+    from rankloop.logs.click_file import write_click_log
     from rankloop.logs.exported import write_export
     from rankloop.logs.ubi_file import FORMS, write_ubi
     from rankloop.settings import require_choice
 
-    require_choice("export", "format", form, ("rankloop", *FORMS))
+    require_choice("export", "format", form, ("rankloop", "clicks", *FORMS))
     if form == "rankloop" and model is not None:
-        raise SettingsError("export: --model chooses pages for UBI; in its own format a log is exported as a whole")
+        raise SettingsError("export: --model chooses pages for other formats; in its own a log is exported as a whole")
     with progress("exporting", shown=not json) as update, at_one_moment(store) as log:
         if form == "rankloop":
             counts = write_export(log, file, now(), update)
+        elif form == "clicks":
+            counts = write_click_log(log, file, model, update)
         else:
             counts = write_ubi(log, file, form, model, update)
     _say(json, _counted(file, counts), f"{file}: {_listed(counts)}, {size(file.stat().st_size)}")

@@ -116,7 +116,7 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def print_table(made: Table) -> None:
+def print_table(made: Table, to: Console = out) -> None:
     """A table as wide as it needs to be: a terminal that is too narrow wraps it, but no number is cut short."""
-    made.width = out.measure(made, options=out.options.update(width=10_000)).maximum
-    out.print(made, crop=False, overflow="ignore", soft_wrap=True)
+    made.width = to.measure(made, options=to.options.update(width=10_000)).maximum
+    to.print(made, crop=False, overflow="ignore", soft_wrap=True)

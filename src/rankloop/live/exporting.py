@@ -24,7 +24,7 @@ from rankloop.live.events import Event, Impression, Kind, decode
 from rankloop.live.fold import View
 from rankloop.live.learning import UNREADABLE, closed_impression
 from rankloop.live.orders import Orders, compare_orders
-from rankloop.live.scaling import FARTHEST, Scaler, deviation_within
+from rankloop.live.scaling import FARTHEST, Scaler, deviation_within, typical
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Reader
 
@@ -150,8 +150,4 @@ def _typical(
             )
         # With one weight, or none, every scale gives the same order.
         return np.zeros(len(scaler.spread)), np.ones(len(scaler.spread))
-    shift = np.mean([middle(X) for X in pages], axis=0)
-    widths = np.array([width(X) for X in pages])
-    varies = widths > 0
-    logarithms = np.log(np.where(varies, widths, 1.0)).sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
-    return shift, np.where(varies.any(axis=0), np.exp(logarithms), 0.0)
+    return np.mean([middle(X) for X in pages], axis=0), typical(np.array([width(X) for X in pages]))

@@ -180,6 +180,17 @@ def deviation_within(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return spread
 
 
+def typical(widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The geometric mean of each feature's widths (queries, features), over queries in which it varies; 0 if in none.
+
+    >>> typical(np.array([[1.0, 0.0], [4.0, 0.0], [0.0, 0.0]]))
+    array([2., 0.])
+    """
+    varies = widths > 0
+    means = np.log(np.where(varies, widths, 1.0)).sum(axis=0) / np.maximum(varies.sum(axis=0), 1)
+    return np.where(varies.any(axis=0), np.exp(means), 0.0)
+
+
 def _merged(
     count: float, mean: NDArray[np.float64], m2: NDArray[np.float64], X: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
