@@ -15,10 +15,18 @@ from rankloop.live.service import Ranked, Service
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 
+from .diary import FOR_ALL
+
 T = TypeVar("T")
 
 X = np.random.default_rng(11).normal(size=(6, 3)).astype(np.float32)
 IDS = [f"d{place}" for place in range(len(X))]
+
+
+def model(**more: Any) -> ModelSettings:
+    """Settings of a model for the pages of `X`, for everybody."""
+    usual = {"features": 3, "page_size": 3, "seed": 7, "scaling": "none", "guards": FOR_ALL}
+    return ModelSettings(name="m", **(usual | more))
 
 
 def told(story: Coroutine[Any, Any, T]) -> T:

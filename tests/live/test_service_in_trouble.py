@@ -1,4 +1,4 @@
-"""The store is down, the learner is down or slow: pages go on, nothing is promised that is not kept."""
+"""The kernels are not there yet, the store is down: pages go on, nothing is promised that is not kept."""
 
 import asyncio
 import sqlite3
@@ -12,22 +12,14 @@ from msgspec.structs import replace
 from tests.patience import PATIENCE
 
 from rankloop.answers import Closed
-from rankloop.live import learning, models
+from rankloop.live import models
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind, decode
-from rankloop.live.fold import Fold
 from rankloop.live.service import Service
-from rankloop.live.settings import ModelSettings, Weights
+from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import open_store
 
-from .diary import FOR_ALL
-from .in_process import IDS, X, click, rank, running, told, until, weights
-
-
-def model(**more) -> ModelSettings:
-    return ModelSettings(
-        name="m", **({"features": 3, "page_size": 3, "seed": 7, "scaling": "none", "guards": FOR_ALL} | more)
-    )
+from .in_process import IDS, X, click, model, rank, running, told, until
 
 
 @pytest.fixture
@@ -386,92 +378,3 @@ def test_a_writer_that_has_died_is_started_again(path, caplog):
 
     assert told(story()) == "learned"
     assert "the writer had stopped; it is started again" in caplog.text
-
-
-# The learner is down, or slow
-
-
-def test_when_the_learner_has_stopped_ranking_goes_on_with_the_last_version(path):
-    async def story():
-        async with running(path, model(start=Weights((5.0, 0.0, 0.0)))) as service:
-            page = await rank(service)
-            await service.close(page.impression, wait=True)
-            last = weights(service).tolist()
-            await asyncio.to_thread(service.learner.stop)
-            pages = [await rank(service) for _ in range(3)]
-            for page in pages:
-                await service.close(page.impression)
-            told = {(page.group, page.version) for page in pages}, weights(service).tolist() == last, service.trouble()
-        async with running(path) as service:
-            await until(lambda: service.registry.get("m").version == 4)  # nothing was forgotten
-        return told
-
-    groups, same, [trouble] = told(story())
-    assert groups == {("learned", 1)}
-    assert same
-    assert "learner: it has stopped" in trouble
-
-
-def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, monkeypatch):
-    go_on, begun = threading.Event(), threading.Event()
-    real = Fold.apply
-
-    def slow(self, event, shown=None):
-        begun.set()
-        go_on.wait(PATIENCE)
-        return real(self, event, shown)
-
-    monkeypatch.setattr("rankloop.live.service.rehearse", lambda settings: None)
-    monkeypatch.setattr(Fold, "apply", slow)
-
-    async def story():
-        async with running(path, model()) as service:
-            page = await rank(service)
-            await service.close(page.impression)
-            await asyncio.to_thread(begun.wait, PATIENCE)
-            meanwhile = [(page.group, page.version) for page in [await rank(service) for _ in range(5)]]
-            waiting = asyncio.create_task(service.close((await rank(service)).impression, wait=True))
-            await asyncio.sleep(0)
-            early = waiting.done()
-            go_on.set()
-            return meanwhile, early, (await waiting).version
-
-    assert told(story()) == ([("learned", 0)] * 5, False, 2)
-
-
-def test_a_learner_that_fails_says_so_and_goes_on_by_itself_with_the_same_bits(tmp_path, monkeypatch):
-    monkeypatch.setattr(learning.time, "sleep", lambda seconds: None)
-    real = Fold.apply
-    failing = threading.Event()
-
-    def fragile(self, event, shown=None):
-        if failing.is_set() and event.kind == Kind.CLOSED:
-            self.ranker.model.ranker.weights[:] = 77.0  # half an update, and then
-            raise MemoryError("no room")
-        return real(self, event, shown)
-
-    monkeypatch.setattr(Fold, "apply", fragile)
-
-    async def story(path, fails: bool):
-        async with running(path, model()) as service:
-            for number in range(6):
-                if number == 3 and fails:
-                    failing.set()
-                page = await rank(service)
-                await click(service, page.impression, page.ranking[:1])
-                await service.close(page.impression, wait=number < 3)
-                if number == 3 and fails:
-                    await until(lambda: service.learner.error)
-                    trouble, alive = service.trouble(), service.learner.alive
-                    assert weights(service).max() < 77.0
-                    failing.clear()
-                await until(lambda number=number: service.registry.get("m").version == number + 1)
-            await until(lambda: not service.trouble())
-            return (trouble, alive) if fails else None, weights(service).tobytes()
-
-    _, untroubled = told(story(tmp_path / "a.db", fails=False))
-    ([trouble], alive), troubled = told(story(tmp_path / "b.db", fails=True))
-    assert "learning failed" in trouble
-    assert "no room" in trouble
-    assert alive
-    assert troubled == untroubled
