@@ -30,10 +30,12 @@ class Diary:
         self.events: list[Event] = []
         self.numbers = 0
 
-    def show(self, X, *, view: View | None = None, client: bytes = b"", size: int | None = None, pinned=None) -> Event:
+    def show(
+        self, X, *, view: View | None = None, client: bytes = b"", size: int | None = None, pinned=None, rivals=None
+    ) -> Event:
         """Draw a page from the newest state, or from an older one."""
         asked = request(X, self.settings, client=client, size=size, pinned=pinned)
-        impression = self.ranking.rank(view or self.fold.view(), asked, self.numbers).impression
+        impression = self.ranking.rank(view or self.fold.view(), asked, self.numbers, rivals=rivals).impression
         self.numbers += 1
         return self._write(Kind.SHOWN, self.numbers - 1, client, encode(impression))
 

@@ -14,6 +14,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+URL = "http://127.0.0.1:8080"
+"""Where a service listens unless somebody says otherwise."""
+PATIENCE = 30.0
+"""Seconds in which a service should have answered: nobody's page waits for a command."""
 STORE = "rankloop.db"
 """Where the log of a service lies unless somebody says otherwise."""
 
@@ -33,6 +37,10 @@ Generalise = Annotated[
         "--generalise-to",
         help="this-collection (folds fixed, seeds random) or similar-collections (folds random).",
     ),
+]
+Url = Annotated[str, typer.Option(help="Where the service listens.")]
+Key = Annotated[
+    str | None, typer.Option(envvar="RANKLOOP_API_KEY", help="An API key with the scope admin, if one is needed.")
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import Data, Json, Plugin, Scale, User, app
+from rankloop.cli.app import PATIENCE, URL, Data, Json, Plugin, Scale, Url, User, app
 from rankloop.cli.terminal import err, out, print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rankloop.live.traffic import Traffic
     from rankloop.run import Run
 
-TIMEOUT = 30.0
-"""Seconds; a page of a simulated visitor may wait longer than that of a real one."""
 ROWS = 20
 """Of the table, about: a long curve is shown at some of its points."""
 PICTURES = (".png", ".svg", ".pdf")
@@ -30,7 +28,7 @@ def simulate_traffic(
     scale: Scale = 1.0,
     fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
     user: User = "noisy",
-    url: Annotated[str, typer.Option(help="Where the service listens.")] = "http://127.0.0.1:8080",
+    url: Url = URL,
     key: Annotated[
         str | None,
         typer.Option(envvar="RANKLOOP_API_KEY", help="An API key that may rank, click and admin, if one is needed."),
@@ -68,7 +66,7 @@ def simulate_traffic(
     method = _chosen_learner(learner, set_ or ())
     if picture is not None and (picture.suffix not in PICTURES or not picture.parent.is_dir()):
         raise SettingsError(f"--picture takes a {', '.join(PICTURES)} file in a folder that exists; got {picture}")
-    with Client(url, key, timeout=TIMEOUT) as client:
+    with Client(url, key, timeout=PATIENCE) as client:
         _require_service(client, url)
         with working(f"preparing {data}"):
             collection = load(data, fold=fold, scale=scale)

@@ -292,6 +292,23 @@ class Client(_Settings):
         return self._manage("POST", _at(name, "roll-back"), {"version": version})
 
     @_waits
+    def start_experiment(
+        self, name: str, arms: Sequence[str] = ("incoming", "learned"), *, share: float = 0.1
+    ) -> Talk[dict[str, Any]]:
+        """Interleave orders on the pages of a share of the people: `incoming`, `learned` and names of other models."""
+        return self._manage("POST", _at(name, "experiment"), {"arms": list(arms), "share": share})
+
+    @_waits
+    def experiments(self, name: str) -> Talk[list[dict[str, Any]]]:
+        """What a model's experiments say, the newest first."""
+        return list((yield from self._manage("GET", _at(name, "experiments")))["experiments"])
+
+    @_waits
+    def stop_experiment(self, name: str) -> Talk[dict[str, Any]]:
+        """Interleave no more."""
+        return self._manage("POST", _at(name, "experiment/stop"))
+
+    @_waits
     def delete_model(self, name: str) -> Talk[dict[str, Any]]:
         """Delete a model."""
         return self._manage("DELETE", _at(name))
@@ -346,6 +363,9 @@ class AsyncClient(_Settings):
     snapshot = _awaits(Client.snapshot)
     compare = _awaits(Client.compare)
     roll_back = _awaits(Client.roll_back)
+    start_experiment = _awaits(Client.start_experiment)
+    experiments = _awaits(Client.experiments)
+    stop_experiment = _awaits(Client.stop_experiment)
     delete_model = _awaits(Client.delete_model)
 
 

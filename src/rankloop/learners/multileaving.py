@@ -216,16 +216,16 @@ def rank_of(keys, document):
 
 @kernel
 def team_draft(keys, seed, impression, page, posterior):
-    """Team draft for two rankers (Radlinski et al., 2008): by turns of random order, each places its best remaining.
+    """Team draft (Radlinski et al., 2008; of more than two: Schuth et al., 2014): rankers take turns, in a random order
+    that is drawn anew for each round, and each places its best remaining document.
 
     `posterior` is 1 for the ranker whose team the document is on.
     """
     key = stream_key(seed, INTERLEAVING, impression)
-    first = 0
+    rankers = keys.shape[0]
     for t in range(page.size):
-        if t % 2 == 0:
-            first = below(key, t, 2)
-        ranker = first if t % 2 == 0 else 1 - first
+        turn = t % rankers
+        ranker = next_in_turn(below(key, t, rankers - turn), posterior[t - turn : t])
         best = -1
         for i in range(keys.shape[1]):
             if best >= 0 and keys[ranker, i] <= keys[ranker, best]:
@@ -237,5 +237,20 @@ def team_draft(keys, seed, impression, page, posterior):
             if not taken:
                 best = i
         page[t] = best
+        posterior[t, :] = 0.0
         posterior[t, ranker] = 1.0
-        posterior[t, 1 - ranker] = 0.0
+
+
+@kernel
+def next_in_turn(place, placed):
+    """The ranker at a place among those who have not had their turn in this round; `placed` are its teams so far."""
+    for ranker in range(placed.shape[1]):
+        waits = True
+        for t in range(placed.shape[0]):
+            if placed[t, ranker] == 1.0:
+                waits = False
+        if waits:
+            if place == 0:
+                return ranker
+            place -= 1
+    return -1

@@ -32,9 +32,13 @@ class Kind(IntEnum):
     """What a person asked to be forgotten: only its place is left, so that a gap can never pass for it."""
     REFOLDED = 12
     """The weights were computed anew from what is left in the log: like a roll back, to a state that never was."""
+    EXPERIMENT_STARTED = 13
+    EXPERIMENT_STOPPED = 14
 
 
-CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN)
+EXPERIMENTS = (Kind.EXPERIMENT_STARTED, Kind.EXPERIMENT_STOPPED)
+
+CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN, *EXPERIMENTS)
 """What a person decided about a model."""
 
 FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED)
@@ -49,6 +53,8 @@ class Group(IntEnum):
     FALLBACK = 2
     GUARDED = 3
     """The incoming order, because the learned one is worse."""
+    INTERLEAVED = 4
+    """Several orders, by turns, to compare them."""
 
 
 class Event(NamedTuple):
@@ -91,6 +97,10 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """Shown by a frozen model, without exploration: nothing can be learned from what was not drawn."""
     network: bytes = b""
     """A keyed hash of where it came from; empty if unknown."""
+    experiment: int = 0
+    """Of an interleaved page: where in the log its experiment was started."""
+    teams: list[int] = []
+    """And, for each rank, the arm that placed its document; −1 where it was everybody's."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""
@@ -136,6 +146,14 @@ class Restored(msgspec.Struct, frozen=True, array_like=True):
     """Where in the log that state was the newest; −1: not known."""
 
 
+class ExperimentStarted(msgspec.Struct, frozen=True, array_like=True):
+    """Orders to compare: their names, the models they are of (0: the incoming order), and the share of people."""
+
+    arms: list[str]
+    models: list[int]
+    share: float
+
+
 def now() -> int:
     """The time of an event that happens now: milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -148,6 +166,7 @@ _decoders: dict[Kind, msgspec.msgpack.Decoder[Any]] = {
     Kind.CLOSED: msgspec.msgpack.Decoder(Closing),
     Kind.ROLLED_BACK: msgspec.msgpack.Decoder(Restored),
     Kind.REFOLDED: msgspec.msgpack.Decoder(Restored),
+    Kind.EXPERIMENT_STARTED: msgspec.msgpack.Decoder(ExperimentStarted),
 }
 
 

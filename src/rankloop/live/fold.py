@@ -16,9 +16,20 @@ from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.experiments import Experiments, Running, client_number
 from rankloop.live.guard import Guard
 from rankloop.live.influence import Influence
-from rankloop.live.kept import FORMAT, Kept, damaged, decoded, guard_in, influence_in, looks_in, restored_by
+from rankloop.live.kept import (
+    FORMAT,
+    Kept,
+    damaged,
+    decoded,
+    experiments_in,
+    guard_in,
+    influence_in,
+    looks_in,
+    restored_by,
+)
 from rankloop.live.looks import Looks
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
@@ -37,6 +48,7 @@ FATES = (
     "paused",
     "void",
     "pinned",
+    "interleaved",
     "stale",
     "diverged",
     "missing",
@@ -54,6 +66,8 @@ class View(NamedTuple):
     mode: str
     guarded: bool = False
     """Most people see the incoming order, because the learned one is worse."""
+    experiment: Running | None = None
+    """Orders that are compared on some people's pages."""
     damage: str | None = None
     """Why this only stands in for a state that cannot be read; then nothing is ranked with it."""
 
@@ -94,6 +108,7 @@ class Fold:
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.influence = Influence()
+        self.experiments = Experiments()
         self.outliers: Counter[str] = Counter()
         """Pages with a value that can only be a mistake, by the feature's name."""
 
@@ -124,6 +139,10 @@ class Fold:
             case Kind.SCALING_FROZEN:
                 self.scaler.frozen = True
                 self.version += 1
+            case Kind.EXPERIMENT_STARTED:
+                self.experiments.start(event)
+            case Kind.EXPERIMENT_STOPPED:
+                self.experiments.stop(event.at)
             case Kind.ROLLED_BACK | Kind.REFOLDED:
                 self._roll_back(event)
         return None
@@ -140,10 +159,11 @@ class Fold:
         fate = self._fate(closing, impression)
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
+            who = client_number(shown.client, shown.number)
             if self.settings.guards.compares:
-                # Pages of people who are not known count as each of another's.
-                who = int(_key(shown.client)) if shown.client else shown.number
                 self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
+            if impression.group == Group.INTERLEAVED:
+                self.experiments.note(impression, closing.clicks, who)
         if fate == "learned":
             fate = self._learn(impression, shown, closing.clicks)
         if fate == "learned":
@@ -155,7 +175,9 @@ class Fold:
     def _fate(self, closing: Closing, impression: Impression) -> str:
         if closing.why == "void":
             return "void"
-        if impression.group != Group.LEARNED:
+        if impression.group != Group.LEARNED and not (
+            impression.group == Group.INTERLEAVED and learns_from_drafts(self.settings)
+        ):
             return Group(impression.group).name.lower()
         if self.mode != "learning" or impression.greedy:
             return "paused"
@@ -185,7 +207,8 @@ class Fold:
         self._shorten_update(before["ranker.weights"])
         self.outliers.update(self.settings.names[place] for place in self.scaler.far_out(raw))
         self.scaler.learn(raw)
-        if self.looks is not None:
+        if self.looks is not None and impression.group == Group.LEARNED:
+            # Of pages that it drew: how likely neighbours were to change places is not known of others.
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
         return "learned"
 
@@ -228,12 +251,13 @@ class Fold:
 
     def _roll_back(self, event: Event) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
-        the control was another order."""
+        the control, or interleaved, was another order."""
         try:
             self._restore_learned(decoded(restored_by(event).state))
         except StateError as error:
             raise StateError(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
+        self.experiments.stop(event.at)
         self.version += 1
 
     def state(self) -> bytes:
@@ -267,6 +291,8 @@ class Fold:
             content["guard"] = self.guard.kept()
         if self.looks is not None:
             content["looks"] = self.looks.kept()
+        if self.experiments.all:
+            content["experiments"] = [experiment.kept() for experiment in self.experiments.all]
         return content
 
     def restore(self, state: bytes, offset: int) -> None:
@@ -279,6 +305,7 @@ class Fold:
         self.fates, self.outliers = Counter(then.fates), Counter(then.outliers)
         self.guard = guard_in(then)
         self.looks = looks_in(self.settings, then)
+        self.experiments = experiments_in(then)
 
     def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""
@@ -296,7 +323,10 @@ class Fold:
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
-        return View(self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded)
+        return View(
+            self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded,
+            self.experiments.view(),
+        )  # fmt: skip
 
 
 def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) -> View:
@@ -305,6 +335,7 @@ def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) ->
     return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
 
 
-def _key(client: bytes) -> np.uint64:
-    """64 bits of a client's hash; 0 for all who are unknown."""
-    return np.uint64(int.from_bytes(client[:8], "little"))
+def learns_from_drafts(settings: ModelSettings) -> bool:
+    """Whether a model's method learns from interleaved pages, which it did not draw alone: where its update is right
+    whoever drew a page, and needs nothing that was noted when it was drawn."""
+    return settings.learner.off_policy and settings.learner.note_width() == 0

@@ -27,19 +27,15 @@ from numpy.typing import NDArray
 
 from rankloop.intervals import anytime_confidence, anytime_half_width, ratio_interval, sample_variance
 from rankloop.live.events import Group
+from rankloop.sequential import FEWEST as FEWEST
+from rankloop.sequential import PARTS, limited, variance_between
 
 LEAST = 50
 """Pages that each order must have had before anything is said about it."""
 TRIAL = 200
 """Pages of the learned order in a trial."""
-PARTS = 128
-"""Of all people."""
 LEAST_EMPTY = 0.1
 """Share of the parts that must be empty for their people to be counted by it."""
-FEWEST = 20
-"""Parts in which each order must have been seen: the variance of fewer is anybody's guess."""
-FREE, TIMES = 10.0, 3.0
-"""A part counts for no more pages than so many, and so many times the others' average; nor for more clicks."""
 
 
 class Sums(NamedTuple):
@@ -92,26 +88,18 @@ class People:
     def counted(self) -> NDArray[np.float64]:
         """What counts of each part's pages, clicks and squares."""
         pages, clicks, squares = self.sums
-        counted = self._limited(pages)
+        counted = limited(pages)
         share = counted / np.maximum(pages, 1.0)
         clicks = clicks * share
-        limited = self._limited(clicks)
-        less = np.divide(limited, clicks, out=np.ones(PARTS), where=clicks > 0)
-        return np.array([counted, limited, squares * share * less * less])
-
-    def _limited(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Held against the others: what a part has itself does not raise its own limit."""
-        limited: NDArray[np.float64] = np.minimum(sums, FREE + TIMES * (sums.sum() - sums) / max(self.parts - 1, 1))
-        return limited
+        kept = limited(clicks, self.parts)
+        less = np.divide(kept, clicks, out=np.ones(PARTS), where=clicks > 0)
+        return np.array([counted, kept, squares * share * less * less])
 
     def totals(self) -> tuple[Sums, float]:
         """What counts, of all parts together, and the variance of its clicks per page: of a ratio of sums, if parts are
         independent of each other and pages in them are not."""
-        counted, parts = self.counted(), self.parts
-        totals = Sums(*counted.sum(axis=1).tolist())
-        residuals = counted[1] - totals.mean * counted[0]
-        between = parts / (parts - 1) * float(residuals @ residuals) / totals.pages**2 if parts > 1 else 0.0
-        return totals, between
+        counted = self.counted()
+        return Sums(*counted.sum(axis=1).tolist()), variance_between(counted[1], counted[0])
 
 
 class KeptGuard(msgspec.Struct):
@@ -150,7 +138,7 @@ class Guard:
     def note(self, group: Group, clicks: float, shown: int, offset: int, who: int) -> None:
         """Somebody's page was closed at this place in the log. One that was shown before the comparison began is not
         part of it: other shares of people saw the two orders then. `who` is any number that is theirs alone."""
-        if shown <= self.since or group == Group.FALLBACK:
+        if shown <= self.since or group in (Group.FALLBACK, Group.INTERLEAVED):
             return
         if group == Group.LEARNED:
             self.learned = self.learned.plus(clicks)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Restored, decode
+from rankloop.live.experiments import Experiments, KeptExperiment
 from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.influence import Influence, KeptInfluence
 from rankloop.live.looks import KeptLooks, Looks
@@ -34,6 +35,7 @@ class Kept(msgspec.Struct):
     guard: KeptGuard | None = None
     looks: KeptLooks | None = None
     """Neither is there for models that do without."""
+    experiments: list[KeptExperiment] = []
 
 
 class Summary(NamedTuple):
@@ -101,6 +103,19 @@ def guard_in(then: Kept) -> Guard:
     """The comparison with the control group, as it was kept."""
     try:
         return Guard(then.guard)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def experiments_of(state: bytes) -> Experiments:
+    """The experiments that a kept state knows of."""
+    return experiments_in(decoded(state))
+
+
+def experiments_in(then: Kept) -> Experiments:
+    """What was interleaved, as it was kept."""
+    try:
+        return Experiments(then.experiments)
     except ValueError as error:
         raise damaged(error) from None
 

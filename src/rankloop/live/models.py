@@ -108,11 +108,11 @@ async def act(service: Service, model: LiveModel, action: str) -> Model:
         scaling = model.settings.scaling if isinstance(model.settings.scaling, str) else "fixed"
         raise RequestError("nothing_to_freeze", f"scaling {scaling!r} does not change as the model learns")
     model.require_whole()
-    await _decided(service, model, Control(model.id, ACTIONS[action], now()))
+    await decided(service, model, Control(model.id, ACTIONS[action], now()))
     return describe(service, model)
 
 
-async def _decided(service: Service, model: LiveModel, decision: Control) -> None:
+async def decided(service: Service, model: LiveModel, decision: Control) -> None:
     """Put a decision into the log, and wait until the model has taken it in."""
     [offset] = await service.append(decision)
     if offset is None:
@@ -126,7 +126,7 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
     snapshot = await _snapshot(service, model, version)
     Fold.restored(model.settings, snapshot.state, snapshot.offset)  # a damaged state must not get into the log
     body = encode(Restored(version, snapshot.state, snapshot.offset))
-    await _decided(service, model, Control(model.id, Kind.ROLLED_BACK, now(), body))
+    await decided(service, model, Control(model.id, Kind.ROLLED_BACK, now(), body))
     return describe(service, model)
 
 

@@ -4,7 +4,7 @@ A page is a function of the model's settings, the state it was drawn from, the i
 is computed from the features as they will be stored, so that the log holds exactly what was ranked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -15,12 +15,16 @@ from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Group, Impression
+from rankloop.live.experiments import Running
 from rankloop.live.fold import View
+from rankloop.live.interleaving import draft_seed, drafted
 from rankloop.live.settings import IncomingOrder, ModelSettings
 from rankloop.loop import rank_page
 
 CONTROL_DRAW = 1 << 20
 """The place in the impression's stream that decides the group of somebody unknown: far from all that methods draw."""
+SHARE_DRAW = CONTROL_DRAW + 1
+"""And the one that decides whether their page is interleaved."""
 
 
 class Request(NamedTuple):
@@ -52,6 +56,13 @@ class _Drawn(NamedTuple):
     log_probability: float
 
 
+class Rival(NamedTuple):
+    """Another model whose order is interleaved."""
+
+    ranking: "Ranking"
+    view: View
+
+
 class Ranking:
     """Draws the pages of one model. Not shared between threads: it has its own scratch."""
 
@@ -61,20 +72,26 @@ class Ranking:
         self._room = 0
         self._work: Any = None
 
-    def rank(self, view: View, request: Request, number: int, *, rest: bool = False) -> DrawnPage:
-        """The page for a request."""
+    def rank(
+        self,
+        view: View,
+        request: Request,
+        number: int,
+        *,
+        rest: bool = False,
+        rivals: Mapping[int, Rival] | None = None,
+    ) -> DrawnPage:
+        """The page for a request. Other models whose orders are interleaved are among the `rivals`, by their number;
+        without them nothing is interleaved."""
         group = self._group(view, request.client, number)
+        experiment = view.experiment if group == Group.LEARNED and rivals is not None else None
+        if rivals is not None and experiment is not None and self._is_in(experiment, request.client, number):
+            return self._interleaved(view, experiment, request, number, rivals, rest=rest)
         beyond = range(0)
-        if group == Group.LEARNED and view.mode != "frozen":
+        if group == Group.LEARNED:
             request, beyond = self._within_reach(view, request)
         X = view.scaler.apply(request.features)
-        drawn = self._draw(view, X, request, number, group)
-        if not np.isfinite(drawn.scores).all():
-            raise RequestError(
-                "scores_overflow",
-                "candidates: features times weights are beyond what single precision can hold; scale the features, "
-                "or roll the model back",
-            )
+        drawn = _finite(self._draw(view, X, request, number, group))
         # Weights that were drawn for this page are exploration, too: what it cost is counted from the ranker's own.
         best = view.scores(X) if self.settings.learner.draws_weights else drawn.scores
         impression = Impression(
@@ -95,13 +112,58 @@ class Ranking:
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])
 
+    def _interleaved(
+        self, view: View, experiment: Running, request: Request, number: int, rivals: Mapping[int, Rival], *, rest: bool
+    ) -> DrawnPage:
+        """A team draft of what each arm would have shown. What none of them could have placed is not on the log."""
+        arms = [rivals.get(model, Rival(self, view)) if model else None for model in experiment.models]
+        orders = [
+            np.array(incoming_order(request)) if arm is None else arm.ranking.own_page(arm.view, request, number)
+            for arm in arms
+        ]
+        kept = max(len(arm.ranking._within_reach(arm.view, request)[0].candidates) if arm else 0 for arm in arms)
+        near = request
+        if 0 < kept < len(request.candidates):
+            near = request._replace(candidates=request.candidates[:kept], features=request.features[:kept])
+        page, teams = drafted(
+            orders, len(near.candidates), draft_seed(int(self._key), experiment.id), number, request.pinned
+        )
+        free = sum(rank not in request.pinned.values() for rank in range(len(page)))
+        notes = np.zeros((free, self.settings.learner.note_width()), np.float32)
+        drawn = _finite(_Drawn(view.scores(view.scaler.apply(near.features)), page, notes, 0.0))
+        impression = Impression(
+            query=request.query,
+            candidates=near.candidates,
+            features=near.features.tobytes(),
+            scores=drawn.scores.tobytes(),
+            page=page.tolist(),
+            pinned=sorted(request.pinned.values()),
+            notes=notes.tobytes(),
+            group=int(Group.INTERLEAVED),
+            version=view.version,
+            log_probability=None,
+            displacement=_displacement(drawn, near, Group.LEARNED),
+            network=request.network,
+            experiment=experiment.id,
+            teams=teams,
+        )
+        order = _order(drawn, Group.LEARNED) if rest else np.zeros(0, np.int64)
+        beyond = range(len(near.candidates), len(request.candidates))
+        return DrawnPage(impression, [*_rest(order, page), *beyond] if rest else [])
+
+    def own_page(self, view: View, request: Request, number: int) -> NDArray[np.int64]:
+        """The page that this model would show for a request, exploration and all."""
+        request, _ = self._within_reach(view, request)
+        X = view.scaler.apply(request.features)
+        return _finite(self._draw(view, X, request, number, Group.LEARNED)).page
+
     def _within_reach(self, view: View, request: Request) -> tuple[Request, range]:
         """The engine's first results, as many as a model that has learned so much may choose from; and the others.
 
         What is out of reach is not on the log: for this page it was no candidate.
         """
         start, count = self.settings.start, len(request.candidates)
-        if not isinstance(start, IncomingOrder) or not self.settings.learner.draws_weights:
+        if view.mode == "frozen" or not isinstance(start, IncomingOrder) or not self.settings.learner.draws_weights:
             return request, range(0)
         reach = start.reach(self.settings.page_size, view.version)
         if reach >= count:
@@ -121,16 +183,24 @@ class Ranking:
             return Group.GUARDED
         return Group.LEARNED
 
-    def _is_among(self, share: float, client: bytes, number: int) -> bool:
+    def _is_in(self, experiment: Running, client: bytes, number: int) -> bool:
+        """Whether somebody's pages are interleaved: drawn anew for each experiment, whoever is in control."""
+        salt = draft_seed(int(self._key), experiment.id)
+        return self._is_among(experiment.share, client, number, salt, SHARE_DRAW)
+
+    def _is_among(
+        self, share: float, client: bytes, number: int, salt: int | None = None, draw: int = CONTROL_DRAW
+    ) -> bool:
         """The same people every time; somebody unknown by the impression's own draw. A larger share holds a smaller."""
         if share == 0.0:
             return False
         if client:
-            salted = blake2b(client, digest_size=8, key=int(self._key).to_bytes(8, "little")).digest()
+            key = int(self._key) if salt is None else salt
+            salted = blake2b(client, digest_size=8, key=key.to_bytes(8, "little")).digest()
             return int.from_bytes(salted, "little") < share * 2.0**64
         # As an unsigned number: a compiled function hands its key to Python as an int, of which half are too large.
-        key = np.uint64(stream_key(self._key, INTERLEAVING, number))
-        return bool(uniform(key, CONTROL_DRAW) < share)
+        stream = np.uint64(stream_key(self._key, INTERLEAVING, number))
+        return bool(uniform(stream, draw) < share)
 
     def _draw(self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group) -> _Drawn:
         """The page, with what is pinned in its place and the others drawn from what is not."""
@@ -175,6 +245,17 @@ def incoming_order(request: Request) -> list[int]:
     others = (document for document in range(len(request.candidates)) if document not in request.pinned)
     size = min(request.size, len(request.candidates))
     return [places[rank] if rank in places else next(others) for rank in range(size)]
+
+
+def _finite(drawn: _Drawn) -> _Drawn:
+    """Refuse scores that are no numbers."""
+    if not np.isfinite(drawn.scores).all():
+        raise RequestError(
+            "scores_overflow",
+            "candidates: features times weights are beyond what single precision can hold; scale the features, "
+            "or roll the model back",
+        )
+    return drawn
 
 
 def _order(drawn: _Drawn, group: Group) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import threading
 from rankloop.live.errors import RequestError, StateError, StoreError
 from rankloop.live.fold import View, stand_in
 from rankloop.live.learning import load, settings_of
-from rankloop.live.ranking import Ranking
+from rankloop.live.ranking import Ranking, Rival
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
 
@@ -198,6 +198,17 @@ class Registry:
                 known = self._ids.get(model_id)
                 if known and not known.has_applied(offset):
                     self.publish(model_id, self._newest_of(stored[model_id]))
+
+    def rivals(self, model: LiveModel, view: View) -> dict[int, Rival] | None:
+        """The models whose orders are interleaved with a model's; None if that is not the case, or if one of them is
+        gone or cannot be read: then pages are as without the experiment."""
+        if view.experiment is None:
+            return None
+        others = [number for number in view.experiment.models if number not in (0, model.id)]
+        known = [self._ids.get(number) for number in others]
+        if any(other is None or other.damage or not other.prepared.is_set() for other in known):
+            return None
+        return {other.id: Rival(other.ranking, other.view()) for other in known if other is not None}
 
     def _add(self, stored: StoredModel) -> None:
         model = LiveModel(self._store, stored)

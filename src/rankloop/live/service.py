@@ -131,7 +131,8 @@ class Service:
             if not model.prepared.is_set():
                 await model.until_prepared(PATIENCE)
             view, number = model.require_whole(), await model.next_number(PATIENCE)
-            ranked = model.ranking.rank(view, request, number, rest=body.rest)
+            rivals = self.registry.rivals(model, view)
+            ranked = model.ranking.rank(view, request, number, rest=body.rest, rivals=rivals)
             at = now()
             [offset] = await self.append(Show.of(model.id, number, at, request.client, ranked.impression))
             if offset is None:

@@ -6,6 +6,7 @@ import msgspec
 
 from rankloop.answers import Clicked
 from rankloop.live.descriptions import Model
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.orders import Orders
 from rankloop.live.start import Report
 from rankloop.ubi import UbiEvent, UbiQuery
@@ -76,6 +77,12 @@ class ExportCheck(msgspec.Struct):
     version: int
     differs: list[str]
     orders: Orders | None
+
+
+class Experiments(msgspec.Struct):
+    """A model's experiments, the newest first."""
+
+    experiments: list[ExperimentReport]
 
 
 class UbiResult(msgspec.Struct):

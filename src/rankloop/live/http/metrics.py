@@ -72,6 +72,14 @@ class Metrics:
         lag = GaugeMetricFamily(
             "rankloop_learner_lag_events", "Closings and decisions in the log not yet folded", labels=["model"]
         )
+        interleaved = CounterMetricFamily(
+            "rankloop_interleaved_pages", "Closed pages of experiments", labels=["model", "experiment"]
+        )
+        credit = CounterMetricFamily(
+            "rankloop_interleaving_credit",
+            "Clicks on documents that an arm placed",
+            labels=["model", "experiment", "arm"],
+        )
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
         folds, unfolded = service.folds(), self._unfolded()
         up.add_metric(["store"], float(not service.is_store_in_trouble()))
@@ -85,11 +93,15 @@ class Metrics:
                     closed.add_metric([name, fate], count)
                 for feature, count in folds[model.id].outliers.copy().items():
                     outlying.add_metric([name, feature], count)
+                for experiment in folds[model.id].experiments.all[-1:]:
+                    interleaved.add_metric([name, str(experiment.id)], experiment.pages)
+                    for arm, earned in zip(experiment.arms, experiment.credits, strict=True):
+                        credit.add_metric([name, str(experiment.id), arm], earned)
             if model.id in service.steering.found:
                 suspects.add_metric([name], len(service.steering.found[model.id].everybody))
             if model.id in unfolded:
                 lag.add_metric([name], unfolded[model.id])
-        yield from (version, guarded, closed, outlying, suspects, lag, up)
+        yield from (version, guarded, closed, outlying, suspects, lag, interleaved, credit, up)
 
     def _unfolded(self) -> dict[int, int]:
         """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""
