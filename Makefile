@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-long test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-steering regret components clean
+.PHONY: help run demo test test-long test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -85,6 +85,9 @@ bench-attack: $(VENV)/.installed-dev  ## honest traffic beside an attack: two mi
 
 bench-shop: $(VENV)/.installed-dev ## how fast the README's model learns in a simulated shop
 	@$(BIN)/python -m benchmarks.shop --json benchmarks/shop/figures.json --out docs/shop.md
+
+bench-interleaving: $(VENV)/.installed-dev ## how many pages tell two orders apart: interleaved, and in two groups
+	@$(BIN)/python -m benchmarks.interleaving --json benchmarks/interleaving/figures.json
 
 bench-steering: $(VENV)/.installed-dev ## how far one client, or a botnet, can steer a model
 	@$(BIN)/python -m benchmarks.steering --json benchmarks/steering/figures.json
