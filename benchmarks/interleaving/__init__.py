@@ -1,1 +1,1 @@
-"""How many pages it takes to tell two orders apart: by interleaving, and by an A/B test, on the same simulated people."""
+"""How many pages it takes to tell two orders apart: interleaved, or in an A/B test, on the same simulated people."""
