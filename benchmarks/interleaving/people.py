@@ -48,7 +48,7 @@ class Needed(NamedTuple):
 
 def improved(shop: Shop, places: float, dose: float, rng: np.random.Generator) -> Orders:
     """(queries, candidates): the engine's order, shuffled by so many places (one standard deviation), with what people
-    want in it by a dose. Shuffled by many, a small gain is what is left of many changes for the better and for the worse.
+    want in it by a dose. Shuffled by many, a small gain is what is left of many changes for better and for worse.
     """
     orders = []
     for search in shop.searches:
@@ -105,7 +105,7 @@ def order_length(orders: list[Orders]) -> int:
 
 
 def in_two_groups(shop: Shop, orders: list[Orders], seed: int, most: int, *, confidence: float = 0.95) -> Needed:
-    """Half of the people see one order and half the other, until one gets more clicks a page, looked at all the time."""
+    """Half of the people see one order and half the other, until one gets more clicks; looked at all the time."""
     rng = np.random.default_rng(seed)
     crowd = Crowd.drawn(rng)
     parts, group = rng.integers(0, PARTS, CROWD), rng.integers(0, 2, CROWD)
