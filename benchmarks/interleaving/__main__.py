@@ -79,8 +79,8 @@ def _told(row: dict[str, Any]) -> str:
     return f"{row['lift']:+.1%} clicks: {drafts:,.0f} pages interleaved, {groups:,.0f} in two groups"
 
 
-HEAD = """| places moved | gain in clicks | pages, interleaved | pages, in two groups | times |
-|---:|---:|---:|---:|---:|
+HEAD = """| places moved | gain in clicks | pages, interleaved | told right | pages, in two groups | told right |
+|---:|---:|---:|---:|---:|---:|
 """
 
 
@@ -89,13 +89,8 @@ def table(figures: dict[str, Any]) -> str:
     lines = []
     for row in figures["rows"]:
         drafts, groups = needed(row)
-        cells = (
-            f"{row['places']:g}",
-            f"{row['lift']:+.1%}",
-            f"{drafts:,.0f}",
-            f"{groups:,.0f}",
-            f"{groups / drafts:.0f}",
-        )
+        right = [f"{row[name].count(1)} of {len(row[name])}" for name in ("winners", "group_winners")]
+        cells = f"{row['places']:g}", f"{row['lift']:+.1%}", f"{drafts:,.0f}", right[0], f"{groups:,.0f}", right[1]
         lines.append(f"| {' | '.join(cells)} |\n".replace("%", " %"))
     return HEAD + "".join(lines)
 
