@@ -4,7 +4,7 @@ import pytest
 from tests.patience import A_SERVICE, be_patient
 
 # What shares a store in this process gives up on it no sooner than the tests do.
-be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.simulate_traffic")
+be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.simulate_traffic", "rankloop.cli.experiment")
 
 
 @pytest.fixture

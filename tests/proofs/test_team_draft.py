@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.learners.multileaving import team_draft
-from rankloop.live.interleaving import EVERYBODYS, credit, drafted
+from rankloop.live.interleaving import EVERYBODYS, credit
 
 DRAWS = 4_000
 
@@ -82,26 +82,3 @@ def test_nobody_who_does_not_care_prefers_an_arm(comparison, data):
         leads[earned[1] - earned[0]] += probability
     assert len(set(expected)) == 1
     assert all(leads[lead] == leads[-lead] for lead in leads)
-
-
-@given(compared(), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
-def test_a_live_draft_is_one_of_these_and_what_all_agree_on_is_nobodys(comparison, number):
-    orders, size = comparison
-    page, teams = drafted([np.array(order[:size]) for order in orders], len(orders[0]), 3, number, {})
-    agreed = next((t for t in range(size) if len({order[t] for order in orders}) > 1), size)
-    assert teams[:agreed] == [EVERYBODYS] * agreed
-    assert any(
-        tuple(page.tolist()) == shown and tuple(teams[agreed:]) == whose[agreed:]
-        for shown, whose in played_out(orders, size)
-    )
-
-
-def test_what_is_pinned_stays_and_is_nobodys():
-    orders = [np.array([4, 0, 1, 2]), np.array([4, 3, 2, 1])]
-    for number in range(50):
-        page, teams = drafted(orders, 5, 1, number, {4: 0})
-        assert page[0] == 4
-        assert teams[0] == EVERYBODYS
-        assert EVERYBODYS not in teams[1:]
-        assert len(set(page.tolist())) == 4
