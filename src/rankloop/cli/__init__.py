@@ -16,7 +16,8 @@ from rankloop.errors import RankloopError
 # Each file registers its commands; this is their order in --help.
 # isort: off
 from rankloop.cli import run, results, queries, report, tune, bench, serve, replay, simulate_traffic, demo  # noqa: F401
-from rankloop.cli import data, studies, export, connect, starting, keys, logs, refold, propensities, experiment  # noqa: F401
+from rankloop.cli import data, studies, export, connect, starting, keys, logs, refold, propensities  # noqa: F401
+from rankloop.cli import experiment  # noqa: F401
 # isort: on
 
 
