@@ -81,7 +81,7 @@ def send(numbers):
 
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, hard))
-send(range(30))
+send(range(60))
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 print("room", flush=True)
 send(range(100, 105))
@@ -99,8 +99,10 @@ def test_a_limit_on_the_size_of_files_is_survived(path):
     before, after = done.stdout.split("room\n")
     lines = before.splitlines()
     assert lines[0] == "written"
-    assert lines[-1].startswith("refused")
-    assert "make room, and it goes on by itself" in lines[-1]
+    # More than two files of that size hold; which of them is refused depends on when the one is moved into the other.
+    refused = [line for line in lines if line.startswith("refused")]
+    assert refused
+    assert all("make room, and it goes on by itself" in line for line in refused)
     assert after.splitlines() == ["written"] * 5
     assert_sound(path)
     store = open_store(path)
