@@ -5,10 +5,12 @@ import gzip
 import re
 
 import pytest
+from jinja2 import DictLoader
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
+from rankloop import __version__
 from rankloop.live.errors import RequestError
 from rankloop.web import site as sites
 from rankloop.web.assets import address_of, assets
@@ -145,3 +147,17 @@ def test_only_the_sites_own_files_are_given(client, name):
     answer = client.get(f"/static/{name}")
     assert answer.status_code == 404
     assert "import" not in answer.text
+
+
+def test_the_footer_names_the_release_whatever_a_page_calls_a_version(client):
+    """A page about version 8212 of a model once said “rankloop 8212”, and one about none “rankloop None”."""
+    for name in ("None", 8212):
+        pages = Starlette()
+        site = Site(pages, templates=DictLoader({"one.html": '{% extends "layout.html" %}'}))
+
+        async def show(request, site=site, name=name):
+            return site.page(request, "one.html", title="One", version=name)
+
+        site.get("/page", show)
+        text = TestClient(pages, base_url=LOCAL).get("/page").text
+        assert f'<footer class="site">rankloop {__version__}</footer>' in text

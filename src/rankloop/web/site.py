@@ -57,7 +57,7 @@ class Site:
             loader=ChoiceLoader([own, templates]) if templates else own, autoescape=True, undefined=StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
-        self._environment.globals |= {"static": address_of, "version": __version__}
+        self._environment.globals |= {"static": address_of, "release": __version__}
         pages.add_route("/static/{name:path}", static_file, ["GET"])
         pages.add_route("/sign-in", self._sign_in_page, ["GET"])
         self.post("/sign-in", self._sign_in, needs_admin=False)

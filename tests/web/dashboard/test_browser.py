@@ -176,19 +176,19 @@ def test_cancelling_changes_nothing(service, visit):
 def test_in_the_dark_the_page_is_dark_and_so_are_its_charts(service, visit, pictures):
     page = visit(f"{service.url}/models/shop", color_scheme="dark")
     drawn(page)
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 21)"
     page.screenshot(path=pictures / "dark.png", full_page=True)
     ink = """() => { const canvas = document.querySelector('#chart-propensities canvas');
       const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
       const found = new Set(); for (let i = 0; i < data.length; i += 4)
         if (data[i + 3] === 255) found.add(data.slice(i, i + 3).join());
       return [...found]; }"""
-    assert "140,185,242" in page.evaluate(ink)
+    assert "143,180,255" in page.evaluate(ink)
     with page.expect_response(lambda answer: "propensities.json" in answer.url):
         page.emulate_media(color_scheme="light")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(248, 249, 250)"
     polled(page, 1)
-    assert "31,95,174" in page.evaluate(ink)
+    assert "42,91,208" in page.evaluate(ink)
 
 
 def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):

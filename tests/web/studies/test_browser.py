@@ -175,7 +175,7 @@ def test_text_has_the_contrast_of_wcag_aa(open_page, tmp_path, path, dark):
     page = open_page(path, dark=dark)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (ground == "rgb(20, 23, 26)") == dark
+    assert (ground == "rgb(15, 18, 21)") == dark
     found = page.evaluate(CONTRAST)
     assert len(found) > 20
     assert [entry for entry in found if entry["ratio"] < AA] == []

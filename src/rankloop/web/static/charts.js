@@ -1,44 +1,148 @@
 /* Charts: every <figure class="chart" data-src="…"> is drawn from the JSON at its address, and again every
    data-refresh milliseconds. The JSON says it all:
-     {"x": [..], "time": true, "x_label": "…", "y_label": "…", "unit": "%", "y_range": [0, 1],
-      "series": [{"label": "…", "values": [..], "low": [..], "high": [..], "line": 1, "dash": false}]}
-   `low` and `high` draw a band. null is a gap; with "join": true lines go on behind it. "points": true marks every value,
-   "whole": true counts in whole numbers, as ranks do. Times are seconds since 1970 and shown in the viewer's zone. */
+     {"x": [..], "time": true, "x_label": "…", "y_label": "…", "unit": "%", "y_range": [0, 1], "zero": true,
+      "series": [{"label": "…", "values": [..], "low": [..], "high": [..], "line": 1, "dash": false}],
+      "marks": [{"x": 3, "label": "…"}]}
+   `low` and `high` draw a band. null is a gap; with "join": true lines go on behind it. A value between two gaps is a dot;
+   "points": true marks every one, "whole": true counts in whole numbers, as ranks do, "zero" draws the line of no
+   difference, a mark is a line from top to bottom with a word. Times are seconds since 1970 and shown in the viewer's
+   zone. Whoever points at a chart, or moves over it with the arrow keys, is told the values there. */
 (function () {
   "use strict";
   const drawn = new WeakMap();
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const fade = (colour) => (/^#[0-9a-f]{6}$/i.test(colour) ? colour + "2e" : colour);
+  const fade = (colour) => (/^#[0-9a-f]{6}$/i.test(colour) ? colour + "24" : colour);
+  const FONT = "12px " + (style("--sans") || "sans-serif");
+  const part = "numeric";
+  // One formatter for all: making one takes milliseconds.
+  const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  const date = new Intl.DateTimeFormat(undefined, { day: part, month: "short" });
+  const short = new Intl.DateTimeFormat(undefined, { weekday: "short", day: part, month: "short", hour: part, minute: part });
 
   function number(value, unit) {
     if (value === null || value === undefined) return "–";
     const size = Math.abs(value);
-    const digits = size >= 1000 ? 0 : size >= 10 ? 1 : 3;
-    return value.toLocaleString(undefined, { maximumFractionDigits: digits }) + (unit ? " " + unit : "");
+    const digits = size >= 1000 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
+    return value.toLocaleString(undefined, { maximumFractionDigits: digits }).replace("-", "−") + (unit ? " " + unit : "");
+  }
+
+  /* Where a value stands between two gaps: no line would show it. */
+  function alone(values, join) {
+    const found = [];
+    let last = null;
+    values.forEach((value, at) => {
+      if (value === null || value === undefined) return;
+      const left = join ? last !== null : at > 0 && values[at - 1] != null;
+      const right = join ? values.slice(at + 1).some((one) => one != null) : at + 1 < values.length && values[at + 1] != null;
+      if (!left && !right) found.push(at);
+      last = at;
+    });
+    return found;
+  }
+
+  function room(u, labels, index, cycle) {
+    const axis = u.axes[index];
+    if (cycle > 1) return axis._size;
+    u.ctx.font = FONT;
+    const longest = (labels || []).reduce((most, one) => Math.max(most, u.ctx.measureText(one || "").width), 0);
+    return Math.ceil(longest) + 14;
+  }
+
+  /* Times below the axis: the date once for each day, or where a step is a day. */
+  function moments(u, splits, index, space, step) {
+    let day = "";
+    return splits.map((at) => {
+      const moment = new Date(1000 * at), today = date.format(moment), is_new = today !== day;
+      day = today;
+      return step >= 86400 ? today : clock.format(moment) + (is_new ? "\n" + today : "");
+    });
+  }
+
+  function marks(data) {
+    return (u) => {
+      const { ctx } = u, { left, top, width, height } = u.bbox, ratio = devicePixelRatio || 1;
+      ctx.save();
+      if (data.zero) {
+        const y = Math.round(u.valToPos(0, "y", true)) + 0.5;
+        if (y >= top && y <= top + height) {
+          ctx.strokeStyle = style("--edge");
+          ctx.lineWidth = ratio;
+          ctx.beginPath(); ctx.moveTo(left, y); ctx.lineTo(left + width, y); ctx.stroke();
+        }
+      }
+      ctx.font = 12 * ratio + "px " + style("--sans");
+      ctx.fillStyle = ctx.strokeStyle = style("--quiet");
+      (data.marks || []).forEach((mark) => {
+        const x = Math.round(u.valToPos(mark.x, "x", true)) + 0.5;
+        if (x < left - 1 || x > left + width + 1) return;
+        ctx.lineWidth = ratio;
+        ctx.setLineDash([3 * ratio, 3 * ratio]);
+        ctx.beginPath(); ctx.moveTo(x, top); ctx.lineTo(x, top + height); ctx.stroke();
+        const wide = ctx.measureText(mark.label).width;
+        ctx.fillText(mark.label, x + wide + 8 * ratio > left + width ? x - wide - 5 * ratio : x + 5 * ratio, top + 11 * ratio);
+      });
+      ctx.restore();
+    };
+  }
+
+  /* What is drawn under the pointer, in words: the time or the rank, and each line's value with its interval. */
+  function tooltip(data) {
+    const tip = document.createElement("div");
+    tip.className = "tip";
+    tip.hidden = true;
+    function tell(u) {
+      const at = u.cursor.idx;
+      tip.hidden = at === null || at === undefined || !(u.cursor.left >= 0);
+      if (tip.hidden) return;
+      tip.textContent = "";
+      const title = document.createElement("b");
+      title.textContent = data.time ? short.format(new Date(1000 * data.x[at])) : data.x_label + " " + number(data.x[at]);
+      const table = document.createElement("table");
+      data.series.forEach((one, index) => {
+        if (one.values[at] === null || one.values[at] === undefined) return;
+        const row = table.insertRow(), name = row.insertCell(), key = document.createElement("i");
+        key.style.background = style("--line-" + (one.line || (index % 5) + 1));
+        name.append(key, one.label);
+        const band = one.low && one.low[at] != null && one.high[at] != null;
+        row.insertCell().textContent = number(one.values[at], data.unit) + (band ? " (" + number(one.low[at]) + " to " + number(one.high[at]) + ")" : "");
+      });
+      tip.append(title, table.rows.length ? table : "no data");
+      const left = u.cursor.left + u.over.offsetLeft, space = u.root.clientWidth;
+      const x = left + 14 + tip.offsetWidth > space ? Math.max(0, left - 14 - tip.offsetWidth) : left + 14;
+      tip.style.left = x + "px";
+      tip.style.top = u.over.offsetTop + 4 + "px";
+    }
+    return { hooks: { init: (u) => u.root.append(tip), setCursor: tell } };
   }
 
   function options(data, width, height) {
-    const axis = { stroke: style("--quiet"), grid: { stroke: style("--rule"), width: 1 }, ticks: { stroke: style("--rule"), width: 1 }, font: "12px system-ui, sans-serif" };
+    const axis = { stroke: style("--quiet"), grid: { show: false }, ticks: { show: false }, font: FONT, gap: 6 };
+    const join = !!data.join;
     const series = [{ label: data.x_label || "", value: data.time ? undefined : (u, v) => number(v) }];
     const bands = [];
     data.series.forEach((one, index) => {
       const colour = style("--line-" + (one.line || (index % 5) + 1));
-      series.push({ label: one.label, stroke: colour, width: 2, dash: one.dash ? [6, 4] : undefined, points: { show: data.x.length < 3 || !!data.points, size: 7, fill: colour }, value: (u, v) => number(v, data.unit), spanGaps: !!data.join });
+      const dots = { show: true, size: 6, fill: colour, stroke: colour };
+      if (!data.points) dots.filter = (u, at) => alone(u.data[at], join);
+      series.push({ label: one.label, stroke: colour, width: 2, dash: one.dash ? [6, 4] : undefined, points: dots, value: (u, v) => number(v, data.unit), spanGaps: join });
       if (one.low && one.high) {
-        const at = series.length;
-        series.push({ label: one.label + " low", stroke: "transparent", points: { show: false }, spanGaps: !!data.join, value: (u, v) => number(v, data.unit) });
-        series.push({ label: one.label + " high", stroke: "transparent", points: { show: false }, spanGaps: !!data.join, value: (u, v) => number(v, data.unit) });
+        const at = series.length, edge = { stroke: "transparent", points: { show: false }, spanGaps: join, value: (u, v) => number(v, data.unit) };
+        series.push(Object.assign({ label: one.label + " low" }, edge), Object.assign({ label: one.label + " high" }, edge));
         bands.push({ series: [at + 1, at], fill: fade(colour) });
       }
     });
     const range = data.y_range;
-    const lone = data.time ? 1800 : 1; // room around a single value; nothing is counted below 0
+    const lone = data.time ? 120 : 1; // room around a single value; nothing is counted below 0
     const around = (x) => [x < 0 ? x - lone : Math.max(0, x - lone), x + lone];
+    const across = Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, data.time ? { size: 40, space: 70, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
+    const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 });
     return {
-      width: width, height: height, series: series, bands: bands,
+      width: width, height: height, series: series, bands: bands, padding: [10, 14, 0, 0],
       scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
-      axes: [Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, { label: data.x_label, labelFont: axis.font, labelSize: 18, size: data.time ? 46 : 36 }), Object.assign({}, axis, { label: data.y_label + (data.unit ? " (" + data.unit + ")" : ""), labelFont: axis.font, labelSize: 18, size: 56 })],
-      legend: { live: false }, cursor: { drag: { x: false, y: false } },
+      axes: [across, up],
+      legend: { live: false }, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
+      plugins: [tooltip(data)], hooks: { drawAxes: [marks(data)] },
     };
   }
 
@@ -53,27 +157,39 @@
 
   function draw(figure, data) {
     const plot = figure.querySelector(".plot");
-    const shape = JSON.stringify([data.series.map((one) => [one.label, !!one.low]), style("--ground"), plot.clientWidth, data.y_range, data.x.length < 3]);
+    const same = JSON.stringify([data, style("--ground"), plot.clientWidth, plot.clientHeight]);
     const before = drawn.get(figure);
     figure.dataset.points = data.x.length;
-    if (!data.x.length) return;
-    if (before && before.shape === shape) {
-      before.chart.setData(columns(data));
-      return;
-    }
+    if (!data.x.length || (before && before.same === same)) return;
+    const pointed = before && before.chart.cursor.left >= 0 ? before.chart.cursor : null;
     if (before) before.chart.destroy();
     plot.textContent = "";
     const chart = new uPlot(options(data, plot.clientWidth, plot.clientHeight - 30), columns(data), plot);
-    // Low and high belong to their line: the legend need not name them.
+    // Low and high belong to their line: the legend need not name them. One line needs no name beside the title.
     chart.root.querySelectorAll(".u-legend .u-series").forEach((row) => {
       if (/ (low|high)$/.test(row.textContent)) row.remove();
     });
+    const legend = chart.root.querySelector(".u-legend");
+    if (data.series.length < 2) legend.hidden = true;
     // A legend may take more lines than one, on a phone: the chart gets what it leaves.
     chart.root.style.width = plot.clientWidth + "px";
-    const legend = chart.root.querySelector(".u-legend");
     chart.setSize({ width: plot.clientWidth, height: plot.clientHeight - legend.offsetHeight - 4 });
-    drawn.set(figure, { chart: chart, shape: shape });
+    if (pointed) chart.setCursor({ left: pointed.left, top: pointed.top });
+    drawn.set(figure, { chart: chart, same: same });
   }
+
+  /* The arrow keys move along a chart that has the focus. */
+  document.addEventListener("keydown", (event) => {
+    const figure = event.target.closest && event.target.matches(".plot") && event.target.closest("figure.chart");
+    const known = figure && drawn.get(figure);
+    if (!known || !["ArrowLeft", "ArrowRight", "Escape"].includes(event.key)) return;
+    const { chart } = known, last = chart.data[0].length - 1;
+    event.preventDefault();
+    if (event.key === "Escape") return chart.setCursor({ left: -10, top: -10 });
+    const now = chart.cursor.left >= 0 ? chart.cursor.idx : last + 1;
+    const next = Math.min(last, Math.max(0, now + (event.key === "ArrowLeft" ? -1 : 1)));
+    chart.setCursor({ left: chart.valToPos(chart.data[0][next], "x"), top: 10 });
+  });
 
   async function refresh(figure) {
     if (document.hidden && drawn.has(figure)) return;
@@ -106,9 +222,7 @@
   let waiting;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(redraw, 150); });
 
-  // Times come as UTC and are shown in the viewer's zone. One formatter for all: making one takes milliseconds.
-  const part = "numeric";
-  const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
+  // Times come as UTC and are shown in the viewer's zone.
   function times(root) {
     root.querySelectorAll("time[datetime]:not([data-local])").forEach((one) => {
       const at = new Date(one.getAttribute("datetime"));
