@@ -25,7 +25,7 @@ from rankloop.live.keys import create_key
 from rankloop.live.service import now
 from rankloop.live.stores import each_event, opened
 from rankloop.live.tokens import Signer
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 
 RATE = 50.0
 """Honest pages a second."""

@@ -16,7 +16,7 @@ from benchmarks import commit
 from benchmarks.interleaving.people import clicks_per_page, improved, in_two_groups, interleaved
 from benchmarks.shop.world import CANDIDATES, QUERIES, Shop
 from rankloop.cli.terminal import err
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 
 CASES = ((1.0, 0.2), (1.0, 0.5), (1.0, 0.8), (5.0, 0.13), (5.0, 0.17), (5.0, 0.25))
 """By how many places the rival's order differs from the engine's, and how much of what people want is in it."""

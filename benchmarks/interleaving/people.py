@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.shop.world import ATTRACTION, EXAMINATION, PAGE, TRUST, Shop
 from rankloop.live.guard import People, Sums, compared
 from rankloop.live.interleaving import credit, drafted
-from rankloop.sequential import FEWEST, PARTS, Margins
+from rankloop.statistics.sequential import FEWEST, PARTS, Margins
 
 Array = NDArray[np.float64]
 Orders = NDArray[np.int64]

@@ -18,7 +18,7 @@ import msgspec
 from benchmarks import commit
 from rankloop.cli.terminal import err
 from rankloop.data import listing
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 from rankloop.studies.formats import escape_markdown, markdown
 from rankloop.studies.regret.findings import Findings, read_findings
 from rankloop.studies.regret.tables import sentences, tables_for

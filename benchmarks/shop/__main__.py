@@ -15,7 +15,7 @@ from benchmarks import commit
 from benchmarks.shop.visits import SCALINGS, engine, settings_of, supervised, visit
 from benchmarks.shop.world import Shop
 from rankloop.cli.terminal import err
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 
 README = Path(__file__).parents[2] / "README.md"
 ROLTR = {"learner": {"learner": "ROLTR"}, "scaling": "query"}

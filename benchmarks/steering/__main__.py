@@ -14,7 +14,7 @@ from benchmarks import commit
 from benchmarks.shop.__main__ import ROLTR, readme_model
 from benchmarks.steering.attack import Attack, Vendor, settings_of, steered, undone
 from rankloop.cli.terminal import err
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 
 CHANCE = Attack("chance", 0.0)
 ATTACKS = (None, CHANCE, *(Attack(kind, share) for kind in ("client", "botnet") for share in (0.01, 0.05, 0.1, 0.3)))

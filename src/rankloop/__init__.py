@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from rankloop.learners import PairRank as PairRank
     from rankloop.learners import PLRank as PLRank
     from rankloop.learners import Posterior as Posterior
-    from rankloop.many import simulate_many as simulate_many
     from rankloop.online import OnlineRanker as OnlineRanker
     from rankloop.online import Page as Page
     from rankloop.plugins import attribute as attribute
     from rankloop.plugins import register as register
     from rankloop.rankers import MLP as MLP
     from rankloop.rankers import Linear as Linear
-    from rankloop.run import Run as Run
-    from rankloop.runs import Runs as Runs
+    from rankloop.runs.many import simulate_many as simulate_many
+    from rankloop.runs.run import Run as Run
+    from rankloop.runs.runs import Runs as Runs
     from rankloop.simulation import simulate as simulate
 
 __version__ = "0.2.0"
@@ -70,10 +70,9 @@ _HOMES = {
     ),
     "online": ("OnlineRanker", "Page"),
     "plugins": ("attribute", "register"),
-    "many": ("simulate_many",),
     "rankers": ("MLP", "Linear"),
-    "run": ("Run",),
-    "runs": ("Runs",),
+    "runs": ("Run", "Runs"),
+    "runs.many": ("simulate_many",),
     "simulation": ("simulate",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -25,7 +25,7 @@ from rankloop.plain import PlainLoop
 from rankloop.plugins import is_outside
 from rankloop.policies.plackett_luce import checked_clicks, checked_page
 from rankloop.rankers import Linear
-from rankloop.run import Run, manifest_of
+from rankloop.runs.run import Run, manifest_of
 from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
 from rankloop.users import User, require_user
 from rankloop.users import to_settings as user_settings

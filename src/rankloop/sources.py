@@ -19,7 +19,7 @@ from typing import Any
 # They name every method, ranker and user and compute nothing: editing one leaves the results of the others alone.
 _REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.rankers", "rankloop.users"}
 # What is done with a finished run computes nothing of it.
-_LOOKS = {"rankloop.runs", "rankloop.notebook", "rankloop.pictures", "rankloop.sheets"}
+_LOOKS = {"rankloop.runs.runs", "rankloop.runs.notebook", "rankloop.display.pictures", "rankloop.display.sheets"}
 _NOWHERE = secrets.token_bytes(8)
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rankloop import benchmark
-from rankloop.benchmark import Section
+from rankloop.benchmark import measuring
+from rankloop.benchmark.measuring import Section
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def measured(monkeypatch):
 
         return measure
 
-    monkeypatch.setattr(benchmark, "PARTS", (part("first"), part("second")))
+    monkeypatch.setattr(measuring, "PARTS", (part("first"), part("second")))
     return asked
 
 

@@ -7,11 +7,11 @@ from scipy import stats
 
 from rankloop.errors import SettingsError
 from rankloop.statistics import SIMILAR
+from rankloop.statistics.summaries import probability_of_improvement
 from rankloop.studies import comparisons
 from rankloop.studies.comparisons import Standing, against_baseline, baseline_of, require_baseline, standing
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Reading
-from rankloop.summaries import probability_of_improvement
 
 from .tabulated import level, study
 

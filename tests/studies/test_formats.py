@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 from tests.skipping import skip_here
 
-from rankloop.pictures import Size
+from rankloop.display.pictures import Size
 from rankloop.studies import formats, page, report
 from rankloop.studies.blocks import Tabulated
 from rankloop.studies.tables import Column, Entry, Table

@@ -11,7 +11,7 @@ import pytest
 from rankloop.data import load
 from rankloop.errors import DataError, SettingsError
 from rankloop.learners import ROLTR
-from rankloop.run import Run
+from rankloop.runs.run import Run
 from rankloop.simulation import simulate
 from rankloop.studies import records
 from rankloop.studies.records import (

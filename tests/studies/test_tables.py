@@ -5,10 +5,10 @@ from scipy import stats
 
 from rankloop.display import MISSING
 from rankloop.statistics import SIMILAR, THIS, interval
+from rankloop.statistics.summaries import interquartile_mean_interval
 from rankloop.studies import formats, tables
 from rankloop.studies.records import Reading
 from rankloop.studies.specification import Source
-from rankloop.summaries import interquartile_mean_interval
 
 from .tabulated import cell_of, grid_table, level, online_table, study
 

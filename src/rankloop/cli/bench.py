@@ -17,14 +17,14 @@ def bench(
     json: Json = False,
 ) -> None:
     """Measure speed and memory as ratios in one run: against reading memory, NumPy and scikit-learn."""
-    from rankloop import benchmark
+    from rankloop.benchmark import measuring
 
     if out is not None:
         out.open("a").close()  # better to fail now than after all the measuring
-    with progress_in_steps("measuring", len(benchmark.PARTS)) as advance:
-        results = benchmark.run(quick=quick, progress=advance)
+    with progress_in_steps("measuring", len(measuring.PARTS)) as advance:
+        results = measuring.run(quick=quick, progress=advance)
     if out is not None:
-        out.write_text(benchmark.as_markdown(results))
+        out.write_text(measuring.as_markdown(results))
     if json:
         print_json(results)
         return

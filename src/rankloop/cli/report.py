@@ -58,7 +58,7 @@ def report(
 
 
 def _for_print(results: "Results", folder: Path, kinds: list[str], width: str, height: str | None) -> None:
-    from rankloop.pictures import FORMATS, Size
+    from rankloop.display.pictures import FORMATS, Size
     from rankloop.settings import require_choice
     from rankloop.studies.report import write_for_print
 

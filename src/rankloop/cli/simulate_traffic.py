@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankloop.client import Client
     from rankloop.data import Collection
     from rankloop.live.traffic import Traffic
-    from rankloop.run import Run
+    from rankloop.runs.run import Run
 
 ROWS = 20
 """Of the table, about: a long curve is shown at some of its points."""

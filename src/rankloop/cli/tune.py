@@ -88,7 +88,7 @@ def _document(result: "TuningResult") -> dict[str, Any]:
     import msgspec
 
     from rankloop.learners import to_settings
-    from rankloop.run import this_machine
+    from rankloop.runs.run import this_machine
     from rankloop.users import to_settings as to_user_settings
 
     best = result.best

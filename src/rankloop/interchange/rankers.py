@@ -25,7 +25,7 @@ from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import write_text
 from rankloop.learners import Learner, to_settings
 from rankloop.rankers import LINEAR, Linear, from_settings
-from rankloop.run import Run
+from rankloop.runs.run import Run
 from rankloop.settings import require_numbers, settle
 
 FORMAT = "rankloop-ranker"

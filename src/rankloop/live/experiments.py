@@ -13,8 +13,8 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.live.events import Event, ExperimentStarted, Impression, decode
 from rankloop.live.interleaving import credit
-from rankloop.sequential import FEWEST, Margin, Margins
 from rankloop.settings import check_settings, number
+from rankloop.statistics.sequential import FEWEST, Margin, Margins
 
 INCOMING, LEARNED = "incoming", "learned"
 """Arms: the order in which candidates come, and the model's own. Any other arm is the name of another model."""

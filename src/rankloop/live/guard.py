@@ -25,10 +25,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.intervals import anytime_confidence, anytime_half_width, ratio_interval, sample_variance
 from rankloop.live.events import Group
-from rankloop.sequential import FEWEST as FEWEST
-from rankloop.sequential import PARTS, limited, variance_between
+from rankloop.statistics.intervals import anytime_confidence, anytime_half_width, ratio_interval, sample_variance
+from rankloop.statistics.sequential import FEWEST as FEWEST
+from rankloop.statistics.sequential import PARTS, limited, variance_between
 
 LEAST = 50
 """Pages that each order must have had before anything is said about it."""

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.intervals import anytime_half_width
 from rankloop.live.settings import ModelSettings
 from rankloop.online import Page
 from rankloop.propensities.rank_effect import RankEffect, add_page, scratch
 from rankloop.propensities.swaps import SwapCurve, Swaps, count_swaps, noted_swaps
+from rankloop.statistics.intervals import anytime_half_width
 
 RANKS = 20
 """Further down nobody's looks are counted: the sums grow with the square of the ranks."""

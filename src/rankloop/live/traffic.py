@@ -24,7 +24,7 @@ from rankloop.live.scaling import Scaler, Scaling
 from rankloop.loop import Record, draw_query, note_impression
 from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import Metric, metric
-from rankloop.run import Run, this_machine
+from rankloop.runs.run import Run, this_machine
 from rankloop.settings import require_seed, require_whole_number
 from rankloop.simulation import PAGE_SIZE, evaluation_points
 from rankloop.users import User

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import MOST_SURE, half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import below, stream_key
 from rankloop.offpolicy.weights import Evidence
 from rankloop.settings import check_settings, choice, number, require_seed, whole_number
+from rankloop.statistics.intervals import MOST_SURE, half_width
 
 Array = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
 from rankloop.kernels import kernel
 from rankloop.kernels.arithmetic import exp, whole_blocks
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_scores, log_remaining
 from rankloop.settings import require_whole_number
+from rankloop.statistics.intervals import half_width
 
 Array = NDArray[np.float64]
 

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width, require_confidence
 from rankloop.policies.plackett_luce import checked_clicks, checked_page, checked_returns, checked_scores
 from rankloop.propensities.swaps import SwapCurve, noted_swaps
 from rankloop.settings import require_whole_number
+from rankloop.statistics.intervals import half_width, require_confidence
 
 Array = NDArray[np.float64]
 LEAST_CLICKS = 20.0

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from rankloop.errors import SettingsError
 from rankloop.statistics import Comparison, Interval, holm, interval, mark, paired_comparison
+from rankloop.statistics.summaries import Estimate, probability_of_improvement, probability_of_improvement_interval
 from rankloop.studies.coverage import Coverage, learns_from_clicks
 from rankloop.studies.records import Record, Results
-from rankloop.summaries import Estimate, probability_of_improvement, probability_of_improvement_interval
 
 BASELINE = "PDGD"
 """What the paper compares with."""

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from rankloop.pictures import (
+from rankloop.display.pictures import (
     CYCLE,
     Line,
     Size,

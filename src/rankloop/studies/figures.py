@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure as Drawing
 
 from rankloop.display import listed
-from rankloop.pictures import FORMATS, Size, calm, save, svg
+from rankloop.display.pictures import FORMATS, Size, calm, save, svg
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.drawing import draw_curves, draw_variance, needs_log
 from rankloop.studies.people import has_people

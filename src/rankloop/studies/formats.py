@@ -2,7 +2,7 @@
 
 import re
 
-from rankloop.spreadsheets import csv_text
+from rankloop.display.spreadsheets import csv_text
 from rankloop.studies.tables import Entry, Table
 
 LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb,graphicx} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"

@@ -9,7 +9,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
 
 from rankloop.display import listed
-from rankloop.pictures import Size, head, wrapped
+from rankloop.display.pictures import Size, head, wrapped
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.people import Meeting, measured, meetings, metric_title
 

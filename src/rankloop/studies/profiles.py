@@ -12,10 +12,10 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
 from rankloop.display import listed
-from rankloop.pictures import Line, Size, head, lines_for, panels, side_by_side, title
+from rankloop.display.pictures import Line, Size, head, lines_for, panels, side_by_side, title
+from rankloop.statistics.summaries import performance_profile, performance_profile_band
 from rankloop.studies.comparisons import Values, values_of
 from rankloop.studies.coverage import Coverage
-from rankloop.summaries import performance_profile, performance_profile_band
 
 FEWEST = 4
 """Runs that a method needs for a profile worth a look."""

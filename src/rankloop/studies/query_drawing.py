@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from rankloop.display import p_equals, signed
+from rankloop.display.pictures import calm, save
 from rankloop.errors import SettingsError
-from rankloop.pictures import calm, save
 from rankloop.studies.by_query import ByQuery
 
 SUFFIXES = (".png", ".svg", ".pdf")

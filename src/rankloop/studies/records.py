@@ -24,14 +24,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rankloop.display.sheets import as_frame
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
 from rankloop.metrics.names import Metric, metric
 from rankloop.metrics.ndcg import CUTOFF
-from rankloop.run import Run
-from rankloop.runs import measured_row, under_names_of_their_own
+from rankloop.runs.run import Run
+from rankloop.runs.runs import measured_row, under_names_of_their_own
 from rankloop.settings import require_choice
-from rankloop.sheets import as_frame
 from rankloop.sources import fingerprint_of
 from rankloop.statistics import THIS, GeneraliseTo
 from rankloop.studies.columns import CURVE, QUERIES, SCHEMA

@@ -17,10 +17,10 @@ import msgspec
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
 from rankloop.display import counted, duration, listed, p_value
+from rankloop.display.pictures import Size
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
 from rankloop.metrics import names
-from rankloop.pictures import Size
 from rankloop.statistics import THIS
 from rankloop.studies import figures, formats, page, tables
 from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, Paragraph, Picture, Tabulated

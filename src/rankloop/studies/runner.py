@@ -21,7 +21,7 @@ from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
 from rankloop.rankers import weight_count
-from rankloop.run import Run
+from rankloop.runs.run import Run
 from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of

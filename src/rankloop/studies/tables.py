@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rankloop.display import MISSING, mean_text, p_value, signed
 from rankloop.statistics import THIS
+from rankloop.statistics.summaries import FEWEST_QUARTERS, Estimate, interquartile_mean, interquartile_mean_interval
 from rankloop.studies.comparisons import (
     TIED,
     Compared,
@@ -25,7 +26,6 @@ from rankloop.studies.comparisons import (
 from rankloop.studies.coverage import Coverage, Place
 from rankloop.studies.published import TABLE_2
 from rankloop.studies.records import Results
-from rankloop.summaries import FEWEST_QUARTERS, Estimate, interquartile_mean, interquartile_mean_interval
 
 TIES = f"{TIED}: not significantly different from the best (paired t-test, p ≥ 0.05)."
 BEST = "significantly better than every other method that learns from clicks (paired t-tests, each p < 0.05)"

@@ -11,8 +11,8 @@ import numpy as np
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError
 from rankloop.metrics.names import metric
-from rankloop.run import Run
-from rankloop.runs import by_metric
+from rankloop.runs.run import Run
+from rankloop.runs.runs import by_metric, measured_row
 from rankloop.settings import flat
 from rankloop.studies.records import QueryResults, Record, Results, read_queries, read_row
 from rankloop.studies.runner import collection_of, run_cell
@@ -111,16 +111,7 @@ def _kept(folder: Path, record: Record) -> QueryResults:
 
 def compared(record: Record, kept: QueryResults, run: Run) -> Checked:
     """A record, with what it keeps of each query, against the same run, computed now."""
-    now = {
-        "online_ndcg": run.online_ndcg,
-        "offline_ndcg": run.offline_ndcg,
-        "gradient_variance": run.gradient_variance,
-        "clicks_per_page": float(run.clicks.mean()),
-        "offline_at": run.offline_curve[:, 0].astype(int).tolist(),
-        "offline_curve": run.offline_curve[:, 1].tolist(),
-        "online_curve": run.online_means.tolist(),
-        "weights": run.weights.tolist(),
-    }
+    now = {name: value for name, value in measured_row(run).items() if name in _COMPARED}
     then = {name: getattr(record, name) for name in _COMPARED}
     for other in record.others:
         measured = by_metric(run.by(other.metric)) if metric(other.metric) in run.metrics else {}

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rankloop.pictures import Size
+from rankloop.display.pictures import Size
 from rankloop.studies.regret.picture import caption, draw
 
 from .test_findings import findings

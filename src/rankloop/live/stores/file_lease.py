@@ -13,34 +13,19 @@ from hashlib import blake2b
 from pathlib import Path
 
 from rankloop.live.errors import StoreError
-
-
-class FileLease:
-    """A lock on one byte of the file, held by one store at a time."""
-
-    def __init__(self, leases: "FileLeases", name: str) -> None:
-        self._leases = leases
-        self.name = name
-
-    def alive(self) -> bool:
-        """A file lock lasts until it is let go of, or its process dies."""
-        return self._leases.holds(self)
-
-    def release(self) -> None:
-        """Let somebody else have it."""
-        self._leases.release(self)
+from rankloop.live.stores.rows import Lease
 
 
 class FileLeases:
-    """All leases of a store, on one open file."""
+    """All leases of a store: locks, each on one byte of an open file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._file: int | None = None
-        self._held: dict[str, FileLease] = {}
+        self._held: dict[str, Lease] = {}
 
-    def take(self, name: str) -> FileLease | None:
+    def take(self, name: str) -> Lease | None:
         """The lease, or None if somebody else holds it."""
         with self._lock:
             if name in self._held:
@@ -49,15 +34,15 @@ class FileLeases:
                 self._file = self._open()
             if not _set(self._file, fcntl.F_WRLCK, _byte_of(name)):
                 return None
-            self._held[name] = FileLease(self, name)
+            self._held[name] = Lease(self, name)
             return self._held[name]
 
-    def holds(self, lease: FileLease) -> bool:
+    def holds(self, lease: Lease) -> bool:
         """Whether it is still held."""
         with self._lock:
             return self._held.get(lease.name) is lease
 
-    def release(self, lease: FileLease) -> None:
+    def release(self, lease: Lease) -> None:
         """Let somebody else have it."""
         with self._lock:
             if self._held.get(lease.name) is lease and self._file is not None:

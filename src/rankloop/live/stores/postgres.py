@@ -19,9 +19,9 @@ from rankloop.live.errors import StoreError
 from rankloop.live.stores.contract import Reader, Store, export_sql
 from rankloop.live.stores.migrations import missing_migrations, newest_version
 from rankloop.live.stores.postgres_connections import Connection, Marked, Server, fetch
-from rankloop.live.stores.postgres_leases import Leases, PostgresLease
+from rankloop.live.stores.postgres_leases import PostgresLeases
 from rankloop.live.stores.postgres_transaction import PostgresTransaction
-from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
+from rankloop.live.stores.rows import Lease, Reclaimed, Rows, key_columns
 from rankloop.live.stores.transaction import NEXT_OFFSET
 
 log = logging.getLogger("rankloop.store")
@@ -37,7 +37,7 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, serving: bool = False) -> None:
         self._server = Server(address, patient=not serving)
-        self._leases = Leases(self._server)
+        self._leases = PostgresLeases(self._server)
         self._prepare()
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class PostgresStore(Store):
         with self._server.translated(), self._server.connect() as connection, connection.transaction():
             yield from _streamed(connection, table)
 
-    def lease(self, name: str) -> PostgresLease | None:
+    def lease(self, name: str) -> Lease | None:
         """Held through an advisory lock of a session, which the server frees when the connection breaks."""
         return self._leases.take(name)
 

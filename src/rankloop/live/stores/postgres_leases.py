@@ -6,34 +6,19 @@ from contextlib import suppress
 import psycopg
 
 from rankloop.live.stores.postgres_connections import Connection, Server
+from rankloop.live.stores.rows import Lease
 
 
-class PostgresLease:
-    """An advisory lock of a session, held by one process at a time."""
-
-    def __init__(self, leases: "Leases", name: str) -> None:
-        self._leases = leases
-        self.name = name
-
-    def alive(self) -> bool:
-        """Whether the session that holds it still answers."""
-        return self._leases.holds(self)
-
-    def release(self) -> None:
-        """Let somebody else have it."""
-        self._leases.release(self)
-
-
-class Leases:
+class PostgresLeases:
     """All leases of this process, on one connection that does nothing else: a hundred models need no more than one."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._lock = threading.Lock()
         self._connection: Connection | None = None
-        self._held: dict[str, PostgresLease] = {}
+        self._held: dict[str, Lease] = {}
 
-    def take(self, name: str) -> PostgresLease | None:
+    def take(self, name: str) -> Lease | None:
         """The lease, or None if somebody else holds it."""
         key = self._server.lock_key(name)
         with self._lock, self._server.translated():
@@ -47,17 +32,17 @@ class Leases:
                 row = self._connection.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
             if row is None or not row[0]:
                 return None
-            self._held[name] = PostgresLease(self, name)
+            self._held[name] = Lease(self, name)
             return self._held[name]
 
-    def holds(self, lease: PostgresLease) -> bool:
+    def holds(self, lease: Lease) -> bool:
         """Whether it is still held."""
         with self._lock:
             if not self._answers():
                 self._drop()
             return self._held.get(lease.name) is lease
 
-    def release(self, lease: PostgresLease) -> None:
+    def release(self, lease: Lease) -> None:
         """Let somebody else have it."""
         key = self._server.lock_key(lease.name) if self._connection else 0
         with self._lock:

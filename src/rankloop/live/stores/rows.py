@@ -107,11 +107,27 @@ class Reclaimed(NamedTuple):
     freed_bytes: int
 
 
-class Lease(Protocol):
+class Lease:
     """The right to do something that only one process may do."""
+
+    def __init__(self, leases: "Leases", name: str) -> None:
+        self._leases = leases
+        self.name = name
 
     def alive(self) -> bool:
         """Whether it is still held; it never comes back once it was lost."""
+        return self._leases.holds(self)
 
     def release(self) -> None:
+        """Let somebody else have it."""
+        self._leases.release(self)
+
+
+class Leases(Protocol):
+    """Who gives leases, and knows which are held."""
+
+    def holds(self, lease: Lease) -> bool:
+        """Whether it is still held."""
+
+    def release(self, lease: Lease) -> None:
         """Let somebody else have it."""

@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 from rankloop.live.errors import StoreError
 from rankloop.live.stores.contract import Reader, Store, export_sql
-from rankloop.live.stores.file_lease import FileLease, FileLeases
+from rankloop.live.stores.file_lease import FileLeases
 from rankloop.live.stores.migrations import missing_migrations, newest_version
-from rankloop.live.stores.rows import Reclaimed, Rows, key_columns
+from rankloop.live.stores.rows import Lease, Reclaimed, Rows, key_columns
 from rankloop.live.stores.sqlite_checkpoints import Checkpointer
 from rankloop.live.stores.sqlite_transaction import SQLiteTransaction
 
@@ -155,7 +155,7 @@ class SQLiteStore(Store):
         with translated(self.path):
             yield from self._read().execute(export_sql(table))
 
-    def lease(self, name: str) -> FileLease | None:
+    def lease(self, name: str) -> Lease | None:
         """Held through a lock on a file beside the database, which the system frees when the process dies."""
         return self._leases.take(name)
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop.ratios import as_ratio, log_ratio
 from rankloop.statistics import Difference, d_z, difference, hedges_g
+from rankloop.statistics.ratios import as_ratio, log_ratio
 from rankloop.studies.claims.relations import Judgement, Relation
 from rankloop.studies.records import Record, Results
 

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import stats
 
 from rankloop.metrics.averaging import online_performance
-from rankloop.ratios import Ratio, fieller
 from rankloop.settings import flat
+from rankloop.statistics.ratios import Ratio, fieller
 from rankloop.studies.comparisons import Values, values_of
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.records import Results

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from rankloop.display import counted
-from rankloop.pictures import CYCLE, Size
+from rankloop.display.pictures import CYCLE, Size
 from rankloop.studies.regret.findings import Findings, Row
 from rankloop.studies.regret.tables import BAR, GOAL, others, text_of, with_intervals
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop.display.spreadsheets import csv_text
 from rankloop.live.http.recent import Answers
 from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
-from rankloop.spreadsheets import csv_text
 from rankloop.web.bars import largest
 from rankloop.web.dashboard import intervals
 from rankloop.web.dashboard.intervals import Estimate, Sums

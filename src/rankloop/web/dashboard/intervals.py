@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from rankloop.intervals import half_width, sample_variance, wilson
+from rankloop.statistics.intervals import half_width, sample_variance, wilson
 
 
 class Estimate(NamedTuple):

@@ -7,10 +7,10 @@ import numpy as np
 
 from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width
 from rankloop.learners import Posterior
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, Comparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
+from rankloop.statistics.intervals import half_width
 from rankloop.web.dashboard.examination import Sentence
 
 SURE = 0.95

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from rankloop.spreadsheets import csv_text
+from rankloop.display.spreadsheets import csv_text
 from rankloop.studies.columns import CURVE
 from rankloop.studies.page import policy_for
 from rankloop.studies.records import Results, curve_rows, summary_rows

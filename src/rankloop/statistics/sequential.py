@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.intervals import anytime_confidence, anytime_half_width
+from rankloop.statistics.intervals import anytime_confidence, anytime_half_width
 
 Array = NDArray[np.float64]
 

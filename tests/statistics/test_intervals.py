@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rankloop import ratios
 from rankloop.errors import SettingsError
-from rankloop.intervals import (
+from rankloop.statistics import Difference, interval, ratios
+from rankloop.statistics.intervals import (
     MIXED,
     anytime_confidence,
     anytime_half_width,
@@ -16,8 +16,7 @@ from rankloop.intervals import (
     sample_variance,
     wilson,
 )
-from rankloop.statistics import Difference, interval
-from rankloop.summaries import (
+from rankloop.statistics.summaries import (
     interquartile_mean_interval,
     performance_profile_band,
     probability_of_improvement_interval,

@@ -19,16 +19,24 @@ import msgspec
 import numpy as np
 from joblib import Parallel, delayed
 
+from rankloop.benchmark.yardsticks import (
+    DOCUMENTS,
+    FEATURES,
+    mslr_shaped,
+    multiply_rows,
+    numpy_roltr,
+    sum_rows,
+    write_svmlight,
+)
 from rankloop.data import read
 from rankloop.data.collection import Collection
 from rankloop.kernels.triangular import MANY, add_rows, solve_lower, solve_upper, whole_lanes
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.loop import draw_query
 from rankloop.rankers import MLP
-from rankloop.run import this_machine
+from rankloop.runs.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
-from rankloop.yardsticks import DOCUMENTS, FEATURES, mslr_shaped, multiply_rows, numpy_roltr, sum_rows, write_svmlight
 
 # Impressions per second of the ROLTR authors' published code, measured on machines of the same kind.
 AUTHORS = {"ROLTR": 98, "PDGD": 2520, "DBGD": 705, "PMGD": 31, "COLTR": 566}
@@ -110,7 +118,7 @@ def methods(quick: bool) -> Section:
 def networks(quick: bool) -> Section:
     """A network in the loop against one product of the same features with its first layer, by BLAS on one core."""
     environment = os.environ | {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
-    script = f"import json; from rankloop import benchmark; print(json.dumps(benchmark.network_rates({quick})))"
+    script = f"import json, rankloop.benchmark.measuring as m; print(json.dumps(m.network_rates({quick})))"
     rates = json.loads(subprocess.check_output([sys.executable, "-c", script], env=environment))
     product = rates.pop("product")
     return Section(
@@ -321,7 +329,7 @@ def _python(script: str, environment: dict[str, str] | None = None) -> float:
 
 _MEMORY_SCRIPT = """
 import rankloop as rl
-from rankloop.yardsticks import peak_memory_kb
+from rankloop.benchmark.yardsticks import peak_memory_kb
 rl.simulate(rl.ROLTR(), rl.users.noisy(), rl.load("tiny"), impressions={impressions}, seed=1, evaluate_every=0)
 print(peak_memory_kb())
 """

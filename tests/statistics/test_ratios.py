@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankloop.ratios import fieller, log_ratio, ratio
+from rankloop.statistics.ratios import fieller, log_ratio, ratio
 
 
 @pytest.mark.parametrize("paired", [True, False])

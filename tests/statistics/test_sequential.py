@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rankloop.intervals import anytime_half_width
-from rankloop.sequential import FEWEST, PARTS, Margins, limited, variance_between
+from rankloop.statistics.intervals import anytime_half_width
+from rankloop.statistics.sequential import FEWEST, PARTS, Margins, limited, variance_between
 
 SURE = 0.05
 """The share of experiments that may ever be called decided though there is nothing to decide."""

@@ -11,11 +11,11 @@ import pytest
 from rankloop.errors import DataError
 from rankloop.learners import DBGD, ROLTR, FixedWeights, MDPRank, Oracle, from_settings
 from rankloop.propensities import Known
-from rankloop.run import Run
+from rankloop.runs.run import Run
 from rankloop.simulation import simulate
 from rankloop.users import PositionBased, noisy
 
-from .proofs import small
+from ..proofs import small
 
 DATA = small.collection()
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from rankloop.display import MISSING, counted, listed, mean_text, p_value, signed
+from rankloop.display.sheets import Row, Sheet, as_frame
 from rankloop.errors import SettingsError
 from rankloop.metrics.names import metric
-from rankloop.run import Curves, Run
+from rankloop.runs.run import Curves, Run
 from rankloop.settings import flat, require_choice, varying
-from rankloop.sheets import Row, Sheet, as_frame
 from rankloop.statistics import THIS, GeneraliseTo, interval, paired_comparison
-from rankloop.summaries import (
+from rankloop.statistics.summaries import (
     FEWEST_QUARTERS,
     Estimate,
     interquartile_mean_interval,
@@ -24,7 +24,7 @@ from rankloop.summaries import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rankloop.pictures import Picture
+    from rankloop.display.pictures import Picture
 
 Curve = Literal["offline", "online"]
 _DIGITS = {"online": 1, "offline": 4}
@@ -77,7 +77,7 @@ class Runs(Sequence[Run]):
         return f"Runs({counted(len(self), 'run')} of {who} with {whom} on {what})"
 
     def _repr_html_(self) -> str:
-        from rankloop.notebook import runs_html
+        from rankloop.runs.notebook import runs_html
 
         return runs_html(self)
 
@@ -187,7 +187,7 @@ class Runs(Sequence[Run]):
 
         With a `width` (`"8.4cm"`, or inches) it is drawn for print. `.save("figure.pdf")` writes it.
         """
-        from rankloop.plots import draw
+        from rankloop.runs.plots import draw
 
         return draw(self, curve, width, height, metric)
 

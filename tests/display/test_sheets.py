@@ -1,6 +1,6 @@
 """A sheet shows texts, keeps numbers, and escapes what a name may hold."""
 
-from rankloop.sheets import Sheet
+from rankloop.display.sheets import Sheet
 
 ROWS = [{"name": "<b>", "value": 1.25}, {"name": "long name", "value": -10.0}]
 COLUMNS = {"method": lambda row: row["name"], "x": lambda row: f"{row['value']:.1f}".replace("-", "−")}

@@ -11,12 +11,12 @@ from scipy import stats
 from rankloop.data import load
 from rankloop.errors import SettingsError
 from rankloop.learners import PDGD, ROLTR
-from rankloop.many import simulate_many
-from rankloop.runs import Place, Runs
+from rankloop.runs.many import simulate_many
+from rankloop.runs.runs import Place, Runs
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
 
-from .proofs import small
+from ..proofs import small
 
 DATA = small.collection()
 RUNS = simulate_many([ROLTR(), PDGD()], [noisy(), perfect()], DATA, 60, seeds=4, evaluate_every=20)
@@ -91,7 +91,7 @@ def test_a_frame_holds_the_same_as_the_table():
 
 
 def test_without_pandas_there_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("rankloop.sheets.find_spec", lambda name: None)
+    monkeypatch.setattr("rankloop.display.sheets.find_spec", lambda name: None)
     with pytest.raises(SettingsError, match="needs pandas, which is not installed"):
         RUNS.to_pandas()
 

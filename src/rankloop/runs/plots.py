@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.errors import SettingsError
-from rankloop.pictures import (
+from rankloop.display.pictures import (
     Line,
     Picture,
     Size,
@@ -22,8 +21,9 @@ from rankloop.pictures import (
     side_by_side,
     title,
 )
-from rankloop.run import Run
-from rankloop.runs import Curve, Runs
+from rankloop.errors import SettingsError
+from rankloop.runs.run import Run
+from rankloop.runs.runs import Curve, Runs
 from rankloop.settings import require_choice
 from rankloop.statistics import interval
 

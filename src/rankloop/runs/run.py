@@ -17,20 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop import __version__
-from rankloop.commits import commits
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
 from rankloop.metrics.averaging import online_performance
 from rankloop.metrics.names import Metric, is_page_ndcg, metric
 from rankloop.metrics.ndcg import CUTOFF
+from rankloop.runs.commits import commits
 from rankloop.sources import fingerprint_of, outside_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rankloop.pictures import Picture
-    from rankloop.runs import Curve, Runs
-    from rankloop.sheets import Sheet
+    from rankloop.display.pictures import Picture
+    from rankloop.display.sheets import Sheet
+    from rankloop.runs.runs import Curve, Runs
 
 _FORMAT = 1
 
@@ -78,7 +78,7 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        from rankloop.notebook import run_html
+        from rankloop.runs.notebook import run_html
 
         return run_html(self)
 
@@ -173,12 +173,12 @@ class Run:
 
     def compare(self, other: "Run") -> "Sheet":
         """This run against another; one pair has no p-value, `simulate_many` makes more of them."""
-        from rankloop.runs import compare_two
+        from rankloop.runs.runs import compare_two
 
         return compare_two(self, other)
 
     def _alone(self) -> "Runs":
-        from rankloop.runs import Runs
+        from rankloop.runs.runs import Runs
 
         return Runs([self])
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from rankloop.display.pictures import Picture, Size, calm, draw_line, lines_for, panels, spread, title
 from rankloop.errors import DataError, SettingsError
-from rankloop.pictures import Picture, Size, calm, draw_line, lines_for, panels, spread, title
 
 
 def test_names_beside_lines_keep_their_distance_and_order():

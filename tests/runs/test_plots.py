@@ -6,11 +6,11 @@ import pytest
 from rankloop.data.collection import Collection
 from rankloop.errors import SettingsError
 from rankloop.learners import PDGD, ROLTR
-from rankloop.many import simulate_many
-from rankloop.plots import curves
+from rankloop.runs.many import simulate_many
+from rankloop.runs.plots import curves
 from rankloop.users import noisy, perfect
 
-from .proofs import small
+from ..proofs import small
 
 DATA = small.collection()
 RUNS = simulate_many([ROLTR(), PDGD()], [noisy(), perfect()], DATA, 60, seeds=2, evaluate_every=20)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.intervals import half_width, require_confidence
-from rankloop.statistics import UNKNOWN, Difference, difference, indexed, is_one_sample
+from rankloop.statistics.intervals import half_width, require_confidence
+from rankloop.statistics.means import UNKNOWN, Difference, difference, indexed, is_one_sample
 
 
 class Ratio(NamedTuple):

@@ -3,7 +3,7 @@
 import csv
 import io
 
-from rankloop.spreadsheets import csv_text
+from rankloop.display.spreadsheets import csv_text
 
 
 def test_a_table_comes_back_as_it_was():

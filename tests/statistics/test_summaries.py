@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rankloop import summaries
 from rankloop.errors import SettingsError
-from rankloop.intervals import wilson
-from rankloop.statistics import SIMILAR
-from rankloop.summaries import (
+from rankloop.statistics import SIMILAR, summaries
+from rankloop.statistics.intervals import wilson
+from rankloop.statistics.summaries import (
     interquartile_mean,
     interquartile_mean_interval,
     performance_profile,

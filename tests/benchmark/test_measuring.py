@@ -1,6 +1,6 @@
 """What was measured stands on a page that shows all of it."""
 
-from rankloop.benchmark import Results, Section, as_markdown
+from rankloop.benchmark.measuring import Results, Section, as_markdown
 
 
 def test_every_part_is_on_the_page_in_a_table_as_wide_as_its_columns():

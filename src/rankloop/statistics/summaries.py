@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width, require_confidence, wilson
-from rankloop.statistics import THIS, GeneraliseTo
+from rankloop.statistics.intervals import half_width, require_confidence, wilson
+from rankloop.statistics.means import THIS, GeneraliseTo
 
 DRAWS = 4000
 """Bootstrap samples behind an interval."""

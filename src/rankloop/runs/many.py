@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from rankloop.bare import taken_as
 from rankloop.data.collection import Collection
 from rankloop.display import counted
+from rankloop.display.progress import Update, progress_bar
 from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.learners import Learner
-from rankloop.progress import Update, progress_bar
-from rankloop.run import Run, manifest_of
-from rankloop.runs import Place, Runs
+from rankloop.runs.run import Run, manifest_of
+from rankloop.runs.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.users import User

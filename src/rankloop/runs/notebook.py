@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.pictures import CYCLE, short
-from rankloop.plots import curves, looks
-from rankloop.run import Run
-from rankloop.runs import Runs
+from rankloop.display.pictures import CYCLE, short
+from rankloop.runs.plots import curves, looks
+from rankloop.runs.run import Run
+from rankloop.runs.runs import Runs
 
 _WIDTH, _HEIGHT = 460, 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 136, 22, 30

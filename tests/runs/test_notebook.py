@@ -9,13 +9,13 @@ import pytest
 
 from rankloop.data.collection import Collection
 from rankloop.learners import PDGD, ROLTR
-from rankloop.many import simulate_many
-from rankloop.notebook import Series, chart
-from rankloop.runs import Runs
+from rankloop.runs.many import simulate_many
+from rankloop.runs.notebook import Series, chart
+from rankloop.runs.runs import Runs
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
 
-from .proofs import small
+from ..proofs import small
 
 DATA = small.collection()
 RUNS = simulate_many([ROLTR(), PDGD()], [noisy(), perfect()], DATA, 60, seeds=2, evaluate_every=20)

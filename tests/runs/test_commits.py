@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import rankloop
-from rankloop import commits as room
-from rankloop.commits import commits
+from rankloop.runs import commits as room
+from rankloop.runs.commits import commits
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

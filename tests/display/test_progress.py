@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankloop import progress
-from rankloop.progress import progress_bar
+from rankloop.display import progress
+from rankloop.display.progress import progress_bar
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rankloop.benchmark.yardsticks import FEATURES, mslr_shaped, multiply_rows, peak_memory_kb, sum_rows, write_svmlight
 from rankloop.data import read
-from rankloop.yardsticks import FEATURES, mslr_shaped, multiply_rows, peak_memory_kb, sum_rows, write_svmlight
 
 
 def test_the_yardstick_reads_every_row_of_every_query_in_its_order():

@@ -16,10 +16,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from rankloop.errors import SettingsError
-from rankloop.intervals import half_width, require_confidence
+from rankloop.statistics.intervals import half_width, require_confidence
 
 GeneraliseTo = Literal["this-collection", "similar-collections"]
 """What a test or an interval speaks of."""
@@ -79,16 +78,15 @@ class Difference(NamedTuple):
 
     def p(self, against: float = 0.0) -> float:
         """Two-tailed p of the estimate being `against`."""
-        t = self._t(against)
-        return float(2 * stats.t.sf(abs(t), self.degrees))
+        return 2 * _beyond(abs(self._t(against)), self.degrees)
 
     def p_above(self, against: float) -> float:
         """One-tailed p; small when the truth lies above `against`."""
-        return float(stats.t.sf(self._t(against), self.degrees))
+        return _beyond(self._t(against), self.degrees)
 
     def p_below(self, against: float) -> float:
         """One-tailed p; small when the truth lies below `against`."""
-        return float(stats.t.sf(-self._t(against), self.degrees))
+        return _beyond(-self._t(against), self.degrees)
 
     def p_within(self, low: float, high: float) -> float:
         """Two one-sided tests (TOST); small when the truth lies between `low` and `high`."""
@@ -112,6 +110,13 @@ class Difference(NamedTuple):
 
 UNKNOWN = Difference(math.nan, math.nan, math.nan)
 """Where there is nothing to compare."""
+
+
+def _beyond(t: float, degrees: float) -> float:
+    """How probable it is that Student's t lies beyond."""
+    from scipy import stats  # whoever wants intervals only starts without it
+
+    return float(stats.t.sf(t, degrees))
 
 
 def _mean(sample: _Array, places: NDArray[np.int64], generalise_to: GeneraliseTo) -> Difference:

@@ -10,11 +10,11 @@ from rankloop.data.collection import Collection
 from rankloop.engines.threads import LocalThreads
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners import PDGD, ROLTR
-from rankloop.many import simulate_many
+from rankloop.runs.many import simulate_many
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
 
-from .proofs import small
+from ..proofs import small
 
 DATA = small.collection()
 LEARNERS = [ROLTR(), PDGD()]
@@ -107,7 +107,7 @@ def test_a_run_that_fails_is_named_and_the_others_are_stopped(monkeypatch):
             waiting.set()
             progress(1)
 
-    monkeypatch.setattr("rankloop.many.simulate", failing)
+    monkeypatch.setattr("rankloop.runs.many.simulate", failing)
     with pytest.raises(DivergenceError, match="ROLTR, noisy, small, seed 2: the learner diverged"):
         simulate_many(ROLTR(), noisy(), DATA, 30, seeds=[1, 2], workers=2)
 
