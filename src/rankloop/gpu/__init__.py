@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from rankloop.data.collection import Collection
     from rankloop.learners import Learner
-    from rankloop.run import Run
+    from rankloop.runs.run import Run
     from rankloop.users import User
 
 __all__ = ["Request", "fingerprint", "simulate_on_device", "why_no_device", "why_not"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from rankloop.errors import SettingsError
 from rankloop.gpu import Request
-from rankloop.run import Run
+from rankloop.runs.run import Run
 
 
 def simulate_on_device(requests: Sequence[Request], progress: Callable[[int], None] | None = None) -> list[Run]:
