@@ -64,12 +64,12 @@ def test_json_alone_is_on_standard_output(piped, monkeypatch, capsys):
     assert piped.getvalue() == ""
 
 
-def test_no_number_of_a_wide_table_is_cut(monkeypatch):
+def test_no_number_of_a_wide_table_is_cut():
     written = io.StringIO()
-    monkeypatch.setattr(terminal, "out", Console(file=written, width=20, highlight=False, soft_wrap=True))
+    narrow = Console(file=written, width=20, highlight=False, soft_wrap=True)
     made = terminal.table("name", "a long heading", "another long heading")
     made.add_row("a model with a long name", "1,234,567,890.123", "0.000000001")
-    terminal.print_table(made)
+    terminal.print_table(made, narrow)
     assert "1,234,567,890.123" in written.getvalue()
     assert "0.000000001" in written.getvalue()
 

@@ -8,7 +8,19 @@ from hypothesis.extra import numpy as arrays
 
 from rankloop.learners import ROLTR
 from rankloop.live.errors import RequestError
-from rankloop.live.events import FOLDED, PRECISIONS, Clicks, Closing, Event, Impression, Kind, Restored, decode, encode
+from rankloop.live.events import (
+    FOLDED,
+    PRECISIONS,
+    Clicks,
+    Closing,
+    Event,
+    ExperimentStarted,
+    Impression,
+    Kind,
+    Restored,
+    decode,
+    encode,
+)
 from rankloop.live.requests import Candidate, Limits, RankBody, checked_request
 from rankloop.live.settings import ModelSettings
 
@@ -40,6 +52,9 @@ BODIES = {
     ),
     Kind.ROLLED_BACK: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
     Kind.REFOLDED: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
+    Kind.EXPERIMENT_STARTED: st.builds(
+        ExperimentStarted, st.lists(TEXT, max_size=3), st.lists(NUMBERS, max_size=3), SHARES
+    ),
 }
 
 
@@ -63,7 +78,7 @@ def test_a_kind_from_the_future_is_not_taken_for_another():
 def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
     assert [kind.name for kind in sorted(Kind)] == [
         "CREATED", "SHOWN", "CLICKED", "CLOSED", "PAUSED", "RESUMED", "FROZEN", "ROLLED_BACK", "SCALING_FROZEN",
-        "DELETED", "ERASED", "REFOLDED",
+        "DELETED", "ERASED", "REFOLDED", "EXPERIMENT_STARTED", "EXPERIMENT_STOPPED",
     ]  # fmt: skip
     assert sorted(Kind) == list(range(1, len(Kind) + 1))
 

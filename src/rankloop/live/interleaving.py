@@ -36,7 +36,7 @@ def drafted(orders: Sequence[Order], candidates: int, seed: int, number: int, pi
 
     >>> first, second = np.array([0, 1, 2]), np.array([0, 3, 1])
     >>> drafted([first, second], candidates=4, seed=1, number=5, pinned={})
-    Draft(page=array([0, 3, 1]), teams=[-1, 1, 0])
+    Draft(page=array([0, 1, 3]), teams=[-1, 0, 1])
     """
     fixed = list(pinned)
     free = [order[~np.isin(order, fixed)] for order in orders]

@@ -69,7 +69,7 @@ def test_json_may_say_more_about_itself(app, kind):
 
 
 def test_errors_are_json_whatever_was_spoken(app):
-    answer = app.pack("/v1/models/shop/rank", {"ids": []})
+    answer = app.pack("/v1/models/shop/rank", {"ids": ["a"]})
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["error"]["code"] == "invalid_request"
 
