@@ -130,5 +130,5 @@ def test_they_are_known_as_far_as_the_band_is_narrow(pages, known_to):
     looks.swaps.moments[range(1, 5), range(1, 5)] = 0.5 * mean
     looks.swaps.moments *= pages
     assert looks.known_to == known_to
-    assert (f"known to rank {known_to};" in looks.told()) == (known_to > 0)
-    assert ("Not enough clicks" in looks.told()) == (known_to == 0)
+    assert (f"known to rank {known_to};" in looks.sentence()) == (known_to > 0)
+    assert ("Not enough clicks" in looks.sentence()) == (known_to == 0)

@@ -61,8 +61,8 @@ def _show(experiment: dict[str, Any], json: bool) -> None:
         print_json(experiment)
         return
     state = "running" if experiment["stopped"] is None else "ended"
-    told = f"{experiment['pages']:,} pages, {experiment['credited']:,} of them credited"
-    out.print(f"experiment {experiment['id']}, {state}: {told}", markup=False)
+    pages = f"{experiment['pages']:,} pages, {experiment['credited']:,} of them credited"
+    out.print(f"experiment {experiment['id']}, {state}: {pages}", markup=False)
     made = table("arm", "clicks", "of the credit", "margin", "95 %, at any time")
     for arm in experiment["arms"]:
         found, part = arm["against_first"], arm["share"]

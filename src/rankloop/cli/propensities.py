@@ -108,7 +108,7 @@ def _looked_at(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:
     curve = looks.curve()
     curves = {"swaps": curve.curve, "from": curve.low, "to": curve.high}
     pages = counted(int(looks.effect.sums[2]), "page")
-    return _described(model.name, curves, f"{pages} that it learned from. {looks.told()}")
+    return _described(model.name, curves, f"{pages} that it learned from. {looks.sentence()}")
 
 
 def _trusted(log: "Reader", model: "StoredModel") -> dict[str, Any] | None:

@@ -107,10 +107,10 @@ def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
         for line in (*one.differences, *one.remarks):
             out.print(f"  {line}", markup=False)
     same = sum(one.same for one in checked)
-    found = "is the same" if same == len(checked) == 1 else "are the same"
+    verb = "is the same" if same == len(checked) == 1 else "are the same"
     lost = sum(not one.is_compared for one in checked)
-    told = f"; {lost} could not be compared" if lost else ""
-    out.print(f"{same} of {counted(len(checked), 'run')} {found}, bit for bit{told}; the folder holds {records:,}.")
+    rest = f"; {lost} could not be compared" if lost else ""
+    out.print(f"{same} of {counted(len(checked), 'run')} {verb}, bit for bit{rest}; the folder holds {records:,}.")
 
 
 def show_results(results: "Results", json: bool, metric: str | None = None) -> None:

@@ -225,9 +225,9 @@ def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[st
     known = {name: margin for name, margin in zip(names, found, strict=True) if margin is not None}
     best = max(known, key=lambda name: known[name].mean)
     if known[best].low > 0:
-        return best, f"{_named(best)} is preferred to {_named(first)}: {_told(known[best])}."
+        return best, f"{_named(best)} is preferred to {_named(first)}: {_evidence(known[best])}."
     if all(margin.high < 0 for margin in known.values()):
-        return first, f"{_named(first)} is preferred to {_named(best)}: {_told(known[best], -1)}."
+        return first, f"{_named(first)} is preferred to {_named(best)}: {_evidence(known[best], -1)}."
     return None, (
         f"No clear preference yet between {_named(best)} and {_named(first)}: {_points(known[best])} on "
         f"{experiment.credited:,} pages that tell them apart."
@@ -238,7 +238,7 @@ def _named(arm: str) -> str:
     return {INCOMING: "the incoming order", LEARNED: "the learned order"}.get(arm, arm)
 
 
-def _told(margin: Margin, sign: int = 1) -> str:
+def _evidence(margin: Margin, sign: int = 1) -> str:
     sure = "more than 99.9 %" if margin.sure > 0.999 else f"{math.floor(100 * margin.sure)} %"
     return f"{_points(margin, sign)}, {sure} sure, however often one looked"
 

@@ -163,7 +163,7 @@ class Guard:
         self.learned_people, self.incoming_people = People(), People()
 
 
-class Comparison(NamedTuple):
+class GroupComparison(NamedTuple):
     """Clicks per page of both orders, the variances of these, and how many pages that were each of another's would say
     as much."""
 
@@ -197,7 +197,7 @@ class Comparison(NamedTuple):
         return (self.learned / self.incoming if self.incoming else math.inf), low, high
 
 
-def compared(learned: Sums, incoming: Sums, *people: People) -> Comparison:
+def compared(learned: Sums, incoming: Sums, *people: People) -> GroupComparison:
     """The two orders; pages are of so many people, of whom none counts for much more than others do, or each of
     another's.
 
@@ -219,7 +219,7 @@ def compared(learned: Sums, incoming: Sums, *people: People) -> Comparison:
     pages = learned.pages * incoming.pages / (learned.pages + incoming.pages)
     if sum(variances) > 0:
         pages *= sum(single) / sum(variances)
-    return Comparison(learned.mean, incoming.mean, variances[0], variances[1], pages)
+    return GroupComparison(learned.mean, incoming.mean, variances[0], variances[1], pages)
 
 
 def is_worse(learned: Sums, incoming: Sums, *people: People) -> bool:

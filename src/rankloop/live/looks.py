@@ -91,7 +91,7 @@ class Looks:
         """The deepest of those ranks, from 1; 0 where there is none."""
         return int(np.flatnonzero(self.known).max(initial=-1)) + 1
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In a sentence, how far people look."""
         if self.depend_on_more_than_rank:
             return BEYOND_RANK

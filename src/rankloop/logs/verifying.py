@@ -206,8 +206,8 @@ class _Check:
         """The log ends here: no state can have learned from what comes after."""
         if self._place < len(self._kept):
             newest = self._kept[-1]
-            told = f"was computed from event {newest.offset}, and the log ends at {last}"
-            self._problems.append(f"version {newest.version} of {self._model.name} {told}: its end is missing")
+            problem = f"was computed from event {newest.offset}, and the log ends at {last}"
+            self._problems.append(f"version {newest.version} of {self._model.name} {problem}: its end is missing")
 
     def skip_to(self, offset: int) -> None:
         """Events before this one are missing: only a state at their very end can be gone on from."""

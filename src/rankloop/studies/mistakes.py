@@ -38,20 +38,20 @@ def in_one_sentence(about: str = "") -> Iterator[None]:
 
     `about` says what was being done. What is raised outside of anybody's own code goes on as it is.
     """
-    told = f"{about}: " if about else ""
+    prefix = f"{about}: " if about else ""
     try:
         yield
     except RankloopError as error:
         if not about:
             raise
-        raise type(error)(f"{told}{error}") from error.__cause__
+        raise type(error)(f"{prefix}{error}") from error.__cause__
     except NumbaError as error:
-        raise SettingsError(told + sentence(str(error))) from error
+        raise SettingsError(prefix + sentence(str(error))) from error
     except (Exception, SystemExit) as error:
         place = own_place(error)
         if place is None:
             raise
-        raise SettingsError(f"{told}{type(error).__name__}: {error} ({place})") from error
+        raise SettingsError(f"{prefix}{type(error).__name__}: {error} ({place})") from error
 
 
 def in_words(message: str) -> str:

@@ -25,7 +25,7 @@ from rankloop.studies.formats import escape_markdown
 _UNKNOWN_SIZE = (1000, 500)
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A block; `kind` is its class in lower case, `number` that of a table among the report's tables, from 1."""
 
     kind: str
@@ -38,7 +38,7 @@ class Section(NamedTuple):
 
     anchor: str
     title: str
-    parts: list[Part]
+    parts: list[PagePart]
 
 
 class Image(NamedTuple):
@@ -95,7 +95,7 @@ def sections_of(blocks: Iterable[Block]) -> list[Section]:
             tables += isinstance(block, Tabulated)
             if not sections:
                 sections.append(Section("1-report", "Report", []))
-            sections[-1].parts.append(Part(type(block).__name__.lower(), block, tables))
+            sections[-1].parts.append(PagePart(type(block).__name__.lower(), block, tables))
     return sections
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rankloop.data.svmlight.grammar import Place, Row, read_line
+from rankloop.data.svmlight.grammar import Location, Row, read_line
 from rankloop.errors import DataError
 
-HERE = Place("some.txt", 7)
+HERE = Location("some.txt", 7)
 
 
 @pytest.mark.parametrize("line", [b"", b" \t\r", b"# 1 qid:1 1:0.5", b"  # only words"])

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rankloop.data.svmlight import reader as svmlight
-from rankloop.data.svmlight.grammar import Place, Row, read_line
+from rankloop.data.svmlight.grammar import Location, Row, read_line
 from rankloop.errors import DataError
 
 GOOD = (
@@ -39,7 +39,7 @@ def slowly(text: bytes, path: str) -> list[Row] | str:
     rows = []
     for number, line in enumerate(text.split(b"\n"), start=1):
         try:
-            row = read_line(line, Place(path, number))
+            row = read_line(line, Location(path, number))
         except DataError as error:
             return str(error)
         if row is not None:

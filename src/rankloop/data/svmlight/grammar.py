@@ -5,9 +5,9 @@
 `read_line` is the slow and complete reading of a line. The scanner sends here what it does not read
 itself: numbers that need Python's `float`, and everything that is wrong.
 
->>> read_line(b"2 qid:13 1:0.5 3:1e-3 # a comment", Place("some.txt", 7))
+>>> read_line(b"2 qid:13 1:0.5 3:1e-3 # a comment", Location("some.txt", 7))
 Row(grade=2, query=13, features={1: 0.5, 3: 0.001})
->>> read_line(b"2 qid:13 1:0.5 1:0.7", Place("some.txt", 7))
+>>> read_line(b"2 qid:13 1:0.5 1:0.7", Location("some.txt", 7))
 Traceback (most recent call last):
 ...
 rankloop.errors.DataError: some.txt, line 7: feature 1 comes twice; got '1:0.7'. Give each ...
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     features: dict[int, float]
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A line of a file, to be named in an error."""
 
     path: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
         raise DataError(f"{self.path}, line {self.line}: {reason}; got {_shown(got)}. {remedy}")
 
 
-def read_line(line: bytes, place: Place, *, features: int | None = None, zero_based: bool = False) -> Row | None:
+def read_line(line: bytes, place: Location, *, features: int | None = None, zero_based: bool = False) -> Row | None:
     """The row that a line holds, None for a blank or comment line, or a `DataError`.
 
     `features` is the number of features that the file may have; None: any.
@@ -77,7 +77,7 @@ def read_line(line: bytes, place: Place, *, features: int | None = None, zero_ba
     return Row(grade, query, found)
 
 
-def _grade(token: bytes, place: Place) -> int:
+def _grade(token: bytes, place: Location) -> int:
     remedy = f"A line begins with its grade, a whole number from 0 to {MAX_GRADE}."
     if b":" in token:
         place.refuse("the grade is missing", token, remedy)
@@ -93,7 +93,7 @@ def _grade(token: bytes, place: Place) -> int:
     return int(grade)
 
 
-def _query(token: bytes, place: Place) -> int:
+def _query(token: bytes, place: Location) -> int:
     text = token.removeprefix(b"qid:")
     remedy = "Write 'qid:' and a whole number."
     if not _INTEGER.fullmatch(text):
@@ -103,7 +103,7 @@ def _query(token: bytes, place: Place) -> int:
     return int(text)
 
 
-def _feature(token: bytes, place: Place, features: int | None, zero_based: bool) -> tuple[int, float]:
+def _feature(token: bytes, place: Location, features: int | None, zero_based: bool) -> tuple[int, float]:
     name, colon, text = token.partition(b":")
     if not colon:
         place.refuse("a token is not 'feature:value'", token, "Write for example '12:0.75'.")
@@ -124,7 +124,7 @@ def _feature(token: bytes, place: Place, features: int | None, zero_based: bool)
     return number + shift, _value(text, token, place)
 
 
-def _value(text: bytes, token: bytes, place: Place) -> float:
+def _value(text: bytes, token: bytes, place: Location) -> float:
     if _NAN_OR_INFINITE.fullmatch(text):
         place.refuse("the value is not finite", token, "Give a number, or leave the feature out (= 0).")
     if not _NUMBER.fullmatch(text):

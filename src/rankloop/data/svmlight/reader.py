@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Split
 from rankloop.data.normalise import normalise_into
 from rankloop.data.svmlight.chunks import Chunk, Progress, chunks
-from rankloop.data.svmlight.grammar import MAX_FEATURE, Place, read_line
+from rankloop.data.svmlight.grammar import MAX_FEATURE, Location, read_line
 from rankloop.data.svmlight.scanner import (
     AT,
     FINISHED,
@@ -196,7 +196,7 @@ class _Reader:
         end = text.line_end(at)
         row = read_line(
             text.bytes[at:end].tobytes(),
-            Place(str(self.path), line),
+            Location(str(self.path), line),
             features=self.features,
             zero_based=self.zero_based,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
 from rankloop.learners import Posterior
-from rankloop.live.guard import FEWEST, LEAST, TRIAL, Comparison, Guard, compared
+from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.intervals import half_width
 from rankloop.web.dashboard.examination import Sentence
@@ -44,15 +44,15 @@ def headline(guard: Guard, guards: Guards) -> Sentence:
             return Sentence("open", f"Not enough people with {group} pages yet to compare: {few}.")
     found = compared(learned, control, guard.learned_people, guard.incoming_people)
     count = guard.incoming_people.count
-    told = f"{_change(found)}, with {f'about {count}' if count else 'hundreds of'} people in control"
+    evidence = f"{_change(found)}, with {f'about {count}' if count else 'hundreds of'} people in control"
     if found.sure < SURE:
-        return Sentence("open", f"No clear difference from the engine’s order yet: {told}.")
+        return Sentence("open", f"No clear difference from the engine’s order yet: {evidence}.")
     better = found.learned > found.incoming
     tone, word = ("good", "Better") if better else ("bad", "Worse")
-    return Sentence(tone, f"{word} than the engine’s order: {told}; {_sure(found.sure)} sure.")
+    return Sentence(tone, f"{word} than the engine’s order: {evidence}; {_sure(found.sure)} sure.")
 
 
-def _change(found: Comparison) -> str:
+def _change(found: GroupComparison) -> str:
     value, low, high = found.ratio()
     if math.isinf(value):
         return "too few clicks to say how much"
