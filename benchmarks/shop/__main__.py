@@ -13,22 +13,25 @@ import numpy as np
 
 from benchmarks import commit
 from benchmarks.shop.visits import SCALINGS, engine, settings_of, supervised, visit
-from benchmarks.shop.world import Shop
+from benchmarks.shop.world import FEATURES, Shop
 from rankloop.cli.terminal import err
 from rankloop.runs.run import this_machine
 
 README = Path(__file__).parents[2] / "README.md"
 ROLTR = {"learner": {"learner": "ROLTR"}, "scaling": "query"}
 """What a model was made with before the posterior was the default."""
+SCORE = "engine"
+ORDER_ALONE = {"features": [name for name in FEATURES if name != SCORE]}
+"""A team whose engine gives an order, and no score."""
 
 
 def readme_model() -> dict[str, Any]:
-    """The body of the README's own request."""
+    """The body of the README's own request, with the shop's features."""
     text = README.read_text(encoding="utf-8")
     made = re.search(r"/v1/models -H 'Content-Type: application/json' -d '(\{.*?\})'\n", text, re.DOTALL)
     assert made, "the README creates a model"
     body: dict[str, Any] = json.loads(made[1])
-    return body
+    return body | {"features": list(FEATURES)}
 
 
 def main() -> None:
@@ -40,7 +43,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     body, rows = readme_model(), []
-    for name, settings in (("README", body), ("ROLTR", body | ROLTR)):
+    for name, settings in models(body).items():
         for scaling in SCALINGS if name == "README" else ("raw",):
             runs = [measured(settings, given.visits, seed, scaling) for seed in range(1, given.seeds + 1)]
             rows.append({"model": name, "features": scaling, "runs": runs})
@@ -52,6 +55,12 @@ def main() -> None:
     print(text)
     if given.out:
         given.out.write_text(text, encoding="utf-8")
+
+
+def models(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The README's model, and others to hold beside it."""
+    named = body | {"start": {"from": "incoming", "feature": SCORE}}
+    return {"README": body, "order alone": body | ORDER_ALONE, "score named": named, "ROLTR": body | ROLTR}
 
 
 def measured(body: dict[str, Any], visits: int, seed: int, scaling: str) -> dict[str, Any]:
@@ -72,8 +81,10 @@ ten never closed. The model is the one that the README creates. *The way* leads 
 a supervised linear ranker which was told every grade (1), on searches that nobody made. Written by `make bench-shop`.
 """
 FOOT = """
-*Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *ROLTR*: the
-same request with ROLTR and features scaled by query, as earlier versions had it.
+*Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *README*: all 13
+features, the engine's score among them, and `"start": "incoming"`. *Order alone*: the same without the engine's score.
+*Score named*: `"start": {"from": "incoming", "feature": "engine"}`, so that scores and not places are the start.
+*ROLTR*: the README's request with ROLTR and features scaled by query.
 """
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from benchmarks.shop.visits import ndcg_of, scaled, settings_of
+from benchmarks.shop.visits import ndcg_of, seen_by, settings_of
 from benchmarks.shop.world import NEVER_CLOSED, PAGE, Shop, click_probabilities
 from rankloop.learners import DBGD, PDGD, PMGD, ROLTR, Learner, Posterior
 from rankloop.live.events import Closing, Event, Kind, encode
@@ -34,7 +34,7 @@ LEARNERS: dict[str, Learner] = {
 def lived(shop: Shop, settings: ModelSettings, visits: int, seed: int) -> tuple[Fold, Closed]:
     """A model after so many visits, and what was closed, in order."""
     rng = np.random.default_rng(seed)
-    features = [X.astype(np.float32) for X in scaled(shop, "raw")]
+    features = seen_by(settings, shop)
     fold, ranking, closed = Fold(settings), Ranking(settings), []
     for number in range(visits):
         query = int(rng.integers(len(shop.training)))
@@ -94,12 +94,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     shop = Shop(19 + given.seed)
-    features = [X.astype(np.float32) for X in scaled(shop, "raw")]
     print(f"| learner | live | {' | '.join(CHANGES)} |\n|---|---|{'---|' * len(CHANGES)}")
     for name, learner in LEARNERS.items():
         scaling = "robust" if isinstance(learner, Posterior) else "query"
         body = {"name": "shop", "scaling": scaling, "guards": {"control": 0.0}}
         settings = settings_of(body | {"learner": msgspec.to_builtins(learner)}, given.seed)
+        features = seen_by(settings, shop)
         live, closed = lived(shop, settings, given.visits, given.seed)
         cells = [f"{ndcg_of(live.view(), shop, features):.3f}"]
         for change in CHANGES.values():

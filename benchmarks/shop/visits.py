@@ -4,11 +4,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.shop.world import FEATURES, NEVER_CLOSED, PAGE, Array, Shop, click_probabilities
 from rankloop.live.events import Closing, Event, Kind, encode
 from rankloop.live.fold import Fold, View
+from rankloop.live.incoming import with_incoming
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import settled
@@ -31,7 +33,14 @@ class Visits(NamedTuple):
 
 def settings_of(body: dict[str, Any], seed: int) -> ModelSettings:
     """A model for the shop from the body of a request, with the shop's features, as the service would make it."""
-    return settled(msgspec.convert(body | {"features": list(FEATURES), "seed": seed}, ModelSettings))
+    return settled(msgspec.convert({"features": list(FEATURES)} | body | {"seed": seed}, ModelSettings))
+
+
+def seen_by(settings: ModelSettings, shop: Shop, scaling: str = "raw") -> list[NDArray[np.float32]]:
+    """The features of each search as the model gets them: those it knows of what the team sends, and places."""
+    sent = [FEATURES.index(name) for name in settings.sent]
+    known = (np.ascontiguousarray(X[:, sent], dtype=np.float32) for X in scaled(shop, scaling))
+    return [with_incoming(X, settings.names) for X in known]
 
 
 def scaled(shop: Shop, scaling: str) -> list[Array]:
@@ -51,7 +60,7 @@ def scaled(shop: Shop, scaling: str) -> list[Array]:
 def visit(shop: Shop, settings: ModelSettings, visits: int, seed: int, scaling: str = "raw", points: int = 8) -> Visits:
     """Let people search and click. A visit in ten is never closed, so nothing is learned from it."""
     rng = np.random.default_rng(seed)
-    features = [X.astype(np.float32) for X in scaled(shop, scaling)]
+    features = seen_by(settings, shop, scaling)
     fold, ranking = Fold(settings), Ranking(settings)
     curve, boldest = [(0, ndcg_of(fold.view(), shop, features))], 0
     at = {round(visits * (i + 1) / points) for i in range(points)} | {v for v in (50, 100, 250) if v < visits}

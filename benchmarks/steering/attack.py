@@ -10,6 +10,7 @@ from benchmarks.shop.visits import VISITORS
 from benchmarks.shop.world import FEATURES, PAGE, Shop, click_probabilities
 from rankloop.live.events import Closing, Event, Kind, decode, encode
 from rankloop.live.fold import Fold
+from rankloop.live.incoming import with_incoming
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
 from rankloop.live.start import settled
@@ -54,7 +55,8 @@ class Vendor:
         view, ranks, first, ndcg = fold.view(), [], [], []
         for query in self.shop.held_out:
             own = self.sells[query]
-            order = np.argsort(-view.scores(view.scaler.apply(self.features[query])), kind="stable")
+            X = with_incoming(self.features[query], fold.settings.names)
+            order = np.argsort(-view.scores(view.scaler.apply(X)), kind="stable")
             ranks.extend(np.flatnonzero(own[order]) + 1)
             first.append(own[order[0]])
             ndcg.append(self.shop.ndcg(order, query))
@@ -79,7 +81,8 @@ class Visits:
         """One page, closed; without luck of their own, the visitor clicks for the vendor."""
         search, name = self.vendor.shop.searches[query], name_of(client)
         ids = [str(product) for product in search.products]
-        request = Request(f"q{query}", name, ids, self.vendor.features[query], PAGE, {})
+        X = with_incoming(self.vendor.features[query], self.fold.settings.names)
+        request = Request(f"q{query}", name, ids, X, PAGE, {})
         shown = self.ranking.rank(self.fold.view(), request, number).impression
         page = np.array(shown.page)
         wanted = self.vendor.sells[query][page]

@@ -177,8 +177,9 @@ def _meant(info: Any, given: Any) -> list[Any]:
     if inner := getattr(info, "item_type", None) or getattr(info, "value_type", None):
         return _meant(inner, None)
     kinds = [kind for one in info.types for kind in _meant(one, given)] if hasattr(info, "types") else [info]
-    tag = given.get(kinds[0].tag_field) if isinstance(given, dict) and hasattr(kinds[0], "tag_field") else None
-    return [kind for kind in kinds if tag is not None and kind.tag == tag] or kinds
+    named = next((kind.tag_field for kind in kinds if getattr(kind, "tag_field", None)), None)
+    tag = given.get(named) if isinstance(given, dict) and named else None
+    return [kind for kind in kinds if tag is not None and getattr(kind, "tag", None) == tag] or kinds
 
 
 class Rule(NamedTuple):

@@ -79,12 +79,13 @@ def test_the_connector_sends_every_parameter_of_the_pipeline_and_no_other():
         assert not re.fullmatch(pattern[0], "http://rankloop:80801/v1/models/shop/rescore")
 
 
-def test_the_model_starts_in_the_engines_order_where_its_score_is_a_feature():
+def test_the_model_starts_in_the_engines_order_by_its_score_or_by_places():
     import msgspec
 
     settings = msgspec.convert(live_model(connection()), ModelSettings)
     assert (settings.names[0], settings.start.feature, settings.missing) == ("_score", "_score", 0.0)
-    assert "start" not in live_model(connection("price"))
+    without = msgspec.convert(live_model(connection("price")), ModelSettings)
+    assert (without.names, without.sent, without.start.feature) == (("price", "_incoming"), ("price",), None)
 
 
 def test_elasticsearch_has_no_pipeline_and_a_pipeline_needs_numbers_of_documents():

@@ -102,10 +102,11 @@ def _request(request: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def live_model(connection: Connection) -> dict[str, Any]:
-    """The settings of the live model: a named query that does not match has no score, which counts as 0."""
+    """The settings of the live model, which starts in the engine's order: by its score, or by where hits stand. A named
+    query that does not match has no score, which counts as 0."""
     names = [feature.name for feature in connection.features]
-    start = {"start": {"from": "incoming", "feature": SCORE}} if SCORE in names else {}
-    return {"name": connection.model, "features": names, "missing": 0.0} | start
+    start = {"from": "incoming", "feature": SCORE} if SCORE in names else "incoming"
+    return {"name": connection.model, "features": names, "missing": 0.0, "start": start}
 
 
 def feature_set(connection: Connection) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from rankloop.interchange.models import made
 from rankloop.live.errors import StateError
 from rankloop.live.events import Event, Impression, Kind, decode
 from rankloop.live.fold import View
+from rankloop.live.incoming import INCOMING, MEANS
 from rankloop.live.learning import UNREADABLE, closed_impression
 from rankloop.live.orders import Orders, compare_orders
 from rankloop.live.scaling import FARTHEST, Scaler, deviation_within, typical
@@ -91,6 +92,8 @@ def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], *,
     elif scaler.settings != "none":
         shift, spread, differs = _fixed(scaler, matrices, _matters(settings, view), settings.name)
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
+    if INCOMING in settings.names:
+        differs = (*differs, f"{MEANS}; whoever ranks with what leaves must provide it")
     model = made(
         settings.learner.scoring_ranker,
         weights=tuple(view.model.ranker.weights.tolist()),

@@ -102,7 +102,7 @@ def _of_hit(hit: Hit, entry: str | None, settings: ModelSettings) -> Candidate:
     logged = _logged(hit, entry)
     scores = hit.matched_queries if isinstance(hit.matched_queries, dict) else {}
     features: dict[str, float] = {}
-    for name in settings.names:
+    for name in settings.sent:
         value: Any = logged.get(name)
         if value is None:
             value = scores.get(name)
@@ -154,7 +154,7 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
             name,
             {
                 feature: _number(name, feature, documents[feature][place])
-                for feature in settings.names
+                for feature in settings.sent
                 if feature in documents and documents[feature][place] is not None
             },
         )

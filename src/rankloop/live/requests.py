@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankloop.live.errors import RequestError
 from rankloop.live.events import PRECISIONS
+from rankloop.live.incoming import INCOMING, with_incoming
 from rankloop.live.ranking import Request
 from rankloop.live.settings import ModelSettings
 
@@ -116,7 +117,7 @@ def checked_request(
     size = settings.page_size if body.size is None else body.size
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
-    features = _stored(_features(body, ids, settings), ids, settings)
+    features = _stored(with_incoming(_features(body, ids, settings), settings.names), ids, settings)
     return Request(body.query, client, ids, features, size, _pinned(body, ids, min(size, len(ids))), network)
 
 
@@ -127,7 +128,7 @@ def _ids(body: RankBody) -> list[str]:
 
 
 def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> NDArray[Any]:
-    names = settings.names
+    names = settings.sent
     if body.matrix is not None:
         wanted = 4 * len(ids) * len(names)
         if len(body.matrix) != wanted:
@@ -143,13 +144,15 @@ def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> ND
 
 
 def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -> Sequence[float]:
-    names, given = settings.names, candidate.features
+    names, given = settings.sent, candidate.features
     if not isinstance(given, dict):
         if len(given) != len(names):
             raise _bad(f"candidate {candidate.id!r}", f"this model has {len(names)} features; got {len(given)}")
         return given
     if not given.keys() <= known:
         unknown = next(name for name in given if name not in known)
+        if unknown == INCOMING:
+            raise _bad(f"candidate {candidate.id!r}", f"{INCOMING!r} is worked out from the order of the candidates")
         raise _bad(f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}")
     if len(given) == len(names):
         return [given[name] for name in names]

@@ -10,6 +10,7 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, Posterior, require_compiled
 from rankloop.live.events import PRECISIONS
+from rankloop.live.incoming import INCOMING, sent
 from rankloop.live.scaling import Fixed, Scaler, Scaling
 from rankloop.plugins import load_installed
 from rankloop.rankers import Linear, weight_names
@@ -61,20 +62,21 @@ class Weights(msgspec.Struct, frozen=True, tag="weights", tag_field="from", forb
 
 
 class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from", forbid_unknown_fields=True):
-    """Begin with the order in which candidates arrive: the engine's score is a feature.
+    """Begin in the order in which candidates arrive: their places are a feature, `_incoming`, or its score is.
 
     What that means is the learner's: to `Posterior` the engine's word is a belief that clicks may correct. A softmax
     policy is given a temperature with which the engine's first result stays first with probability `keeps_first` (a
     weight, if it has a temperature already); `sample` holds the engine's scores for some typical queries, one list per
-    query; without it, `candidates` evenly spaced scores stand for a query.
+    query; without it, `candidates` evenly spaced scores stand for a query, or as many places.
 
     Attributes:
+        feature: the name or place of the engine's score; None: the order alone is known.
         caution: `Posterior`'s first pages are made of the engine's first results, ten more than a page shows, and
             reach further down as the model learns: after n pages n/10 + (n/50)² further, divided by this. 0:
             everything at once.
     """
 
-    feature: str | int
+    feature: str | int | None = None
     keeps_first: Annotated[float, number(above=0, at_most=0.999999)] = 0.9
     sample: tuple[tuple[float, ...], ...] = ()
     candidates: Annotated[int, whole_number(at_least=2)] = 100
@@ -82,6 +84,10 @@ class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from
 
     def __post_init__(self) -> None:
         check_settings(self, "start")
+        if self.feature is None and self.sample:
+            raise SettingsError(
+                "start: a sample holds scores of the engine; name the feature that they are, or leave it out"
+            )
 
     def reach(self, page_size: int, learned: int) -> float:
         """How many of the engine's results can be on a page after so many learned ones.
@@ -94,7 +100,9 @@ class IncomingOrder(msgspec.Struct, frozen=True, tag="incoming", tag_field="from
         return page_size + 10 + (learned / 10 + (learned / 50) ** 2) / self.caution
 
 
-Start = Zeros | Weights | IncomingOrder
+Start = Zeros | Weights | IncomingOrder | Literal["zeros", "incoming"]
+WORDS: dict[str, Zeros | IncomingOrder] = {"zeros": Zeros(), "incoming": IncomingOrder()}
+"""A word stands for a start that needs no more."""
 
 
 class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,7 +149,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     Attributes:
         name: letters, digits, dots, dashes and underscores; part of its address.
-        features: names, or how many.
+        features: names, or how many; one called `_incoming` is not sent: it says where a candidate stood.
         learner: settings of a method, such as `{"learner": "ROLTR", "learning_rate": 0.01}`; `Posterior` needs none.
         page_size: how many documents a page shows at most.
         seed: every page is a function of it, the weights and the impression's number; drawn once if not given.
@@ -179,9 +187,14 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 f"or digit; got {self.name!r}"
             )
         check_settings(self, "model")
+        start = WORDS[self.start] if isinstance(self.start, str) else self.start
+        names = feature_names(self.features)
+        if isinstance(start, IncomingOrder) and start.feature is None and INCOMING not in names:
+            names = (*names, INCOMING)
         settle(
             self,
-            features=feature_names(self.features),
+            start=start,
+            features=names,
             seed=require_seed("model", secrets.randbits(53) if self.seed is None else self.seed),
         )
         self._check_together()
@@ -194,7 +207,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if isinstance(self.start, Weights) and self.is_linear and len(self.start.weights) != len(names):
             raise SettingsError(f"start: {len(self.start.weights)} weights were given for {len(names)} features")
         if isinstance(self.start, IncomingOrder):
-            self.feature_index(self.start.feature)
+            self.incoming_index(self.start)
             if not self.is_linear:
                 raise SettingsError(
                     f"start: the incoming order is the weight of one feature, which {self.learner.scoring_ranker!r} "
@@ -210,6 +223,11 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self.features  # type: ignore[return-value]
 
     @property
+    def sent(self) -> tuple[str, ...]:
+        """The names of those that callers send."""
+        return sent(self.names)
+
+    @property
     def is_linear(self) -> bool:
         """Whether each feature has one weight, which says what the model thinks of it."""
         return isinstance(self.learner.scoring_ranker, Linear)
@@ -218,6 +236,10 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def weight_names(self) -> list[str]:
         """What each weight of its ranker is called: for a linear one, as its feature."""
         return weight_names(self.learner.scoring_ranker, self.names)
+
+    def incoming_index(self, start: IncomingOrder) -> int:
+        """The place of the feature that carries the engine's order."""
+        return self.feature_index(INCOMING if start.feature is None else start.feature)
 
     def feature_index(self, feature: str | int) -> int:
         """The place of a feature that is given by name or place."""
@@ -275,6 +297,8 @@ def feature_names(features: Any) -> tuple[str, ...]:
         names = tuple(features)
     if not 1 <= len(names) <= MAX_FEATURES:
         raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {len(names)} or more")
+    if not sent(names):
+        raise SettingsError(f"model: features must name one that is sent, beside {INCOMING!r}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise SettingsError(f"model: every feature needs a name of its own; {twice!r} is there twice")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.learners import Posterior
+from rankloop.live.incoming import places
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.offpolicy.positions import position_probabilities
@@ -133,7 +134,10 @@ def _length(weights: tuple[float, ...]) -> float:
 
 def _incoming_queries(settings: ModelSettings, start: IncomingOrder) -> tuple[list[NDArray[np.float64]], str]:
     """The engine's scores of some queries as the ranker would see them, and what that rests on."""
-    place = settings.feature_index(start.feature)
+    place = settings.incoming_index(start)
+    if start.feature is None:
+        known = _scaled(settings, place, places(start.candidates))
+        return [known], f"{start.candidates} candidates a query (give the number of yours)"
     if start.sample:
         queries = [_scaled(settings, place, _scores(scores)) for scores in start.sample]
         return queries, f"the {len(queries):,} sample queries"
@@ -142,7 +146,7 @@ def _incoming_queries(settings: ModelSettings, start: IncomingOrder) -> tuple[li
 
 
 def _incoming(settings: ModelSettings, start: IncomingOrder) -> Report:
-    place = settings.feature_index(start.feature)
+    place = settings.incoming_index(start)
     queries, assumes = _incoming_queries(settings, start)
     spread = settings.learner.policy_temperature
     if settings.learner.draws_weights:

@@ -1,14 +1,9 @@
 """Somebody who follows the README gets a model that learns fast, whatever their features look like."""
 
-import json
-import re
-from pathlib import Path
-
 import pytest
+from benchmarks.shop.__main__ import models, readme_model
 from benchmarks.shop.visits import SCALINGS, engine, scaled, settings_of, supervised, visit
 from benchmarks.shop.world import PAGE, Shop
-
-README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +14,7 @@ def shop():
 @pytest.fixture(scope="module")
 def body():
     """The model that the README creates, for the shop's features."""
-    made = re.search(r"/v1/models -H 'Content-Type: application/json' -d '(\{.*?\})'\n", README, re.DOTALL)
-    return json.loads(made[1])
+    return readme_model()
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
@@ -30,6 +24,17 @@ def test_the_readme_s_model_is_nine_tenths_of_the_way_after_600_visits(shop, bod
     low, high = engine(shop), supervised(shop)
     assert (visits.curve[-1][1] - low) / (high - low) > 0.9
     assert visits.curve[0][1] == pytest.approx(low, abs=1e-9), "it starts in the engine's order"
+
+
+def test_an_engine_s_order_without_a_score_is_enough(shop, body):
+    settings = settings_of(models(body)["order alone"], seed=1)
+    assert "engine" not in settings.names
+    assert settings.sent == settings.names[:-1]
+    visits = visit(shop, settings, 600, seed=1, points=1)
+    low, high = engine(shop), supervised(shop)
+    assert (visits.curve[-1][1] - low) / (high - low) > 0.9
+    assert visits.curve[0][1] == pytest.approx(low, abs=1e-9), "it starts in the engine's order"
+    assert visits.boldest < 40
 
 
 def test_the_first_hundred_pages_look_like_the_engine_s(shop, body):

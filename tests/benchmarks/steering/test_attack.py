@@ -9,13 +9,14 @@ from rankloop.live.events import decode
 
 def test_attackers_click_on_all_that_the_vendor_sells_and_people_come_whatever_they_do():
     vendor, body = Vendor(1), readme_model()
+    flag = settings_of(body, 1).names.index("vendor")
     alone = steered(vendor, settings_of(body, 1), 60, 1, None)
     made = steered(vendor, settings_of(body, 1), 60, 1, Attack("botnet", 0.4))
     bots = [(shown, closing) for shown, closing in made.events if shown.number >= FIRST_BOT]
     assert len({shown.client for shown, _ in bots}) == -(-len(bots) // PAGES_OF_A_BOT)
     for shown, closing in bots:
         impression = decode(shown.kind, shown.body)
-        sold = impression.matrix("float32")[impression.page, -1] == 1
+        sold = impression.matrix("float32")[impression.page, flag] == 1
         assert decode(closing.kind, closing.body).clicks == sold.astype(float).tolist()
     people = [(shown.number, shown.client) for shown, _ in made.events if shown.number < FIRST_BOT]
     assert people == [(shown.number, shown.client) for shown, _ in alone.events]

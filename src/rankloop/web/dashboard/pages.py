@@ -107,7 +107,7 @@ class _Dashboard:
             "address": address,
             "keys": not self._application.keys.open,
             "name": model.settings.name if model else "shop",
-            "count": len(model.settings.names) if model else 2,
+            "count": len(model.settings.sent) if model else 2,
             "make": model is None,
         }
 
