@@ -8,6 +8,7 @@ from rankloop.errors import SettingsError
 from rankloop.live import models
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind
+from rankloop.live.keys import WHO
 from rankloop.live.requests import Limits
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 
@@ -41,6 +42,20 @@ def test_a_model_is_paused_resumed_and_frozen_as_decided(tmp_path):
             return modes, service.store.last_offset()
 
     assert told(story()) == (["paused", "learning", "frozen"], 4)  # CREATED, and three decisions
+
+
+def test_a_decision_is_logged_with_the_name_of_the_key_that_it_was_made_with(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", model()) as service:
+            shop = service.registry.get("m")
+            WHO.set("ops")
+            await models.act(service, shop, "pause")
+            await models.roll_back(service, shop, 0)
+            WHO.set("")
+            await models.act(service, shop, "resume")
+            return [(Kind(event.kind), event.client) for event in service.store.decisions(shop.id, 10)]
+
+    assert told(story()) == [(Kind.RESUMED, b""), (Kind.ROLLED_BACK, b"ops"), (Kind.PAUSED, b"ops")]
 
 
 def test_a_roll_back_returns_to_the_weights_of_a_kept_state_and_the_fates_go_with_them(tmp_path):

@@ -68,7 +68,7 @@ class Event(NamedTuple):
     at: int
     """Milliseconds since 1970."""
     client: bytes
-    """A keyed hash of who it was; empty if unknown."""
+    """A keyed hash of who it was; empty if unknown. Of what was decided: the name of the API key, if one was used."""
     body: bytes
 
 

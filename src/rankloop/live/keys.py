@@ -10,6 +10,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import RequestError
@@ -18,6 +19,8 @@ from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import ApiKey
 from rankloop.settings import NAME
 
+WHO: ContextVar[str] = ContextVar("who", default="")
+"""The name of the key that whatever is decided now is decided with: decisions are logged with it."""
 SCOPES = ("rank", "click", "admin")
 PREFIX = "rl_"
 
@@ -129,6 +132,10 @@ class Keyring:
             hmac.compare_digest(key.digest, hashed) and key.revoked is None and scope in key.scopes.split()
             for key in self._keys
         )
+
+    def name_of(self, hashed: bytes) -> str:
+        """The name of a key that is known by its hash; empty if there is none."""
+        return next((key.name for key in self._keys if hmac.compare_digest(key.digest, hashed)), "")
 
     def _find(self, headers: Mapping[bytes, bytes]) -> ApiKey:
         kind, _, secret = headers.get(b"authorization", b"").decode("latin-1").partition(" ")

@@ -59,6 +59,8 @@ class Control(NamedTuple):
     kind: Kind
     at: int
     body: bytes = b""
+    who: str = ""
+    """The name of the API key that it was decided with, if any: it stands in the place of an event's client."""
 
 
 Entry = Show | Click | Close | Control
@@ -117,7 +119,7 @@ class _Settling:
             case Close():
                 return self._close(entry)
             case Control():
-                return self._add(entry.model, entry.kind, 0, entry.at, b"", entry.body)
+                return self._add(entry.model, entry.kind, 0, entry.at, entry.who.encode(), entry.body)
 
     def _add(self, model: int, kind: Kind, number: int, at: int, client: bytes, body: bytes) -> int:
         offset = self.offset

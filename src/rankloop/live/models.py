@@ -16,6 +16,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import summary_of
+from rankloop.live.keys import WHO
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
@@ -51,7 +52,8 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
             model = transaction.create_model(settings.name, msgspec.json.encode(settings), now())
             if model is None:
                 return False
-            offset = settle(transaction, [Control(model, Kind.CREATED, now(), msgspec.json.encode(settings))])[0]
+            made = Control(model, Kind.CREATED, now(), msgspec.json.encode(settings), WHO.get())
+            offset = settle(transaction, [made])[0]
             state = Fold(settings, report.weights).state()
             transaction.save_snapshot(Snapshot(model, 0, offset, now(), state), expects=-1)
         return True
@@ -114,7 +116,7 @@ async def act(service: Service, model: LiveModel, action: str) -> Model:
 
 async def decided(service: Service, model: LiveModel, decision: Control) -> None:
     """Put a decision into the log, and wait until the model has taken it in."""
-    [offset] = await service.append(decision)
+    [offset] = await service.append(decision._replace(who=WHO.get()))
     if offset is None:
         raise model.gone()
     await model.applied(offset)
@@ -192,7 +194,7 @@ async def delete_model(service: Service, model: LiveModel) -> None:
 
     def delete() -> None:
         with service.store.transaction() as transaction:
-            settle(transaction, [Control(model.id, Kind.DELETED, now())])
+            settle(transaction, [Control(model.id, Kind.DELETED, now(), who=WHO.get())])
             transaction.delete_model(model.id, now())
 
     await asyncio.to_thread(delete)

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from rankloop import __version__
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.statuses import status_of
-from rankloop.live.keys import Keyring, digest
+from rankloop.live.keys import WHO, Keyring, digest
 from rankloop.live.local import is_local, is_own_origin
 from rankloop.web.assets import address_of, assets
 
@@ -91,6 +91,7 @@ class Site:
                 fields = await self._checked_form(request)
                 if needs_admin and not self._may_see(request):
                     raise RequestError("sign_in", "sign in with an admin key first")
+                WHO.set(self._who(request))
                 return self._finished(await handler(request, fields))
             except (RequestError, StoreError) as error:
                 return self._trouble(request, error)
@@ -142,6 +143,11 @@ class Site:
         key, until = self._sessions.get(session, (b"", 0.0))
         # A key that was revoked or replaced since opens nothing any more.
         return until > time.monotonic() and self._keys is not None and self._keys.is_valid(key, "admin")
+
+    def _who(self, request: Request) -> str:
+        """The name of the key that somebody has signed in with; empty without one."""
+        key, _ = self._sessions.get(self._session(request)[0], (b"", 0.0))
+        return self._keys.name_of(key) if self._keys is not None and key else ""
 
     def _may_see(self, request: Request) -> bool:
         if self._keys is None or self._keys.open:

@@ -37,6 +37,15 @@ def test_events_come_back_as_they_went_in_also_after_reopening(store, address):
     again.close()
 
 
+def test_decisions_are_found_newest_first_among_the_pages_of_a_model_alone(store):
+    kinds = [Kind.CREATED, Kind.SHOWN, Kind.PAUSED, Kind.CLOSED, Kind.ERASED, Kind.RESUMED, Kind.EXPERIMENT_STARTED]
+    written = [event(place, 1, kind, client=b"ops") for place, kind in enumerate(kinds, 1)]
+    write(store, [*written, event(len(kinds) + 1, 2, Kind.PAUSED)])
+    found = [Kind.EXPERIMENT_STARTED, Kind.RESUMED, Kind.PAUSED]
+    assert [one.kind for one in store.decisions(1, 10)] == found
+    assert store.decisions(1, 1) == [written[6]]
+
+
 def test_events_are_filtered_by_kind_and_model_and_limited_in_order(store):
     kinds = [Kind.SHOWN, Kind.CLICKED, Kind.CLOSED]
     write(store, [event(n, model=n % 2, kind=kinds[n % 3], body=b"") for n in range(1, 13)])

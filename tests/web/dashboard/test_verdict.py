@@ -8,8 +8,9 @@ import pytest
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.events import Group
 from rankloop.live.guard import FEWEST, LEAST, Guard
+from rankloop.live.guard import compared as between
 from rankloop.live.settings import Guards, ModelSettings
-from rankloop.web.dashboard.verdict import headline, unsure
+from rankloop.web.dashboard.verdict import headline, pages_to_go, signed_share, unsure, verdict
 
 GUARDS = Guards()
 
@@ -141,3 +142,35 @@ def test_of_many_features_it_is_unsure_about_five_are_named_and_the_others_count
 def test_other_methods_do_not_know_what_they_do_not_know():
     settings = ModelSettings(name="m", features=3, seed=1, learner=ROLTR())
     assert unsure(settings, settings.learner.model(3, 10, 1)) is None
+
+
+def test_a_verdict_is_a_few_words_and_a_number_that_the_sentence_repeats():
+    found = verdict(compared(0.7, 0.5), GUARDS)
+    assert (found.tone, found.words) == ("good", "Yes, it helps")
+    assert f"{signed_share(found.gain)} clicks ({found.interval})" in found.text
+    assert found.low < found.gain < found.high
+    assert found.surely in found.text
+    assert verdict(compared(0.5, 0.7), GUARDS).words == "No, it hurts"
+    assert verdict(Guard(), GUARDS)[:2] == ("open", "Too early to say")
+    assert verdict(Guard(), Guards(control=0.0)).gain is None
+
+
+def test_a_difference_that_stays_as_it_is_is_clear_after_as_many_pages_as_were_told():
+    """Errors fall as one over the root of the pages: at that many the comparison is sure, a little before it is not."""
+    part = compared(0.53, 0.5, pages=8_000)
+    to_go = pages_to_go(part, GUARDS)
+    assert verdict(part, GUARDS).tone == "open"
+    assert to_go > 0
+    now = between(part.learned, part.incoming, part.learned_people, part.incoming_people)
+
+    def grown(times):
+        less = {"learned_variance": now.learned_variance / times, "incoming_variance": now.incoming_variance / times}
+        return now._replace(pages=now.pages * times, **less)
+
+    assert grown(1 + to_go / 8_000).sure >= 0.95
+    assert grown((1 + to_go / 8_000) / 1.05).sure < 0.95
+
+
+def test_nobody_waits_for_what_is_known_or_will_never_be():
+    assert pages_to_go(compared(0.7, 0.5), GUARDS) is None
+    assert pages_to_go(Guard(), GUARDS) is None

@@ -34,7 +34,7 @@ from rankloop.live.http.metrics import Metrics
 from rankloop.live.http.openapi import document
 from rankloop.live.http.statuses import code_of
 from rankloop.live.http.turns import Turns
-from rankloop.live.keys import Keyring
+from rankloop.live.keys import WHO, Keyring
 from rankloop.live.log_lines import REQUEST
 from rankloop.live.service import Service
 
@@ -160,6 +160,7 @@ class Application:
             if endpoint.scope is not None:
                 # Before the body: who may not ask is not listened to.
                 body.key = self.keys.authorize(headers, endpoint.scope)
+                WHO.set(body.key)
             given = None
             if endpoint.method == "POST":
                 given = await body.read(receive, headers, most_bytes(endpoint.body, self.service.limits))

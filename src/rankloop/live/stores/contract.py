@@ -105,6 +105,12 @@ class Reader(ABC):
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
         return self._all(Event, sql, model, limit)
 
+    def decisions(self, model: int, limit: int) -> list[Event]:
+        """What people decided about a model, the newest first; those in the log, for older ones may be compacted."""
+        where = f"model = ? AND kind >= 5 AND kind <= 19 AND kind <> {int(Kind.ERASED)}"
+        sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"
+        return self._all(Event, sql, model, limit)
+
     def unfolded(self, after: int) -> dict[int, int]:
         """How many events of each model beyond an offset change its state; models without any are left out."""
         sql = f"SELECT model, count(*) FROM events WHERE position > ? AND kind IN ({listed(FOLDED)}) GROUP BY model"

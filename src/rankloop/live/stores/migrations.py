@@ -17,10 +17,14 @@ class Migration(NamedTuple):
 
 
 DIGEST = "ALTER TABLE events ADD COLUMN digest {}"
+DECISIONS = "CREATE INDEX decisions ON events (model, position) WHERE kind >= 5 AND kind <= 19"
+"""What people decide about models has these kinds (and what was erased has one of them)."""
 
 MIGRATIONS: list[Migration] = [
     # 2: what was changed in an event is found; those that are there have no digest.
     Migration((DIGEST.format("BLOB"),), (DIGEST.format("bytea"),)),
+    # 3: who decided what is found without reading the pages in between.
+    Migration((DECISIONS,), (DECISIONS,)),
 ]
 """`MIGRATIONS[0]` leads from version 1 to version 2, and so on."""
 

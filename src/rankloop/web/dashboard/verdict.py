@@ -1,7 +1,7 @@
 """Whether a model has learned something, in one sentence; and what it is still unsure about."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import Posterior
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
-from rankloop.statistics.intervals import half_width
+from rankloop.statistics.intervals import anytime_half_width, half_width
 from rankloop.web.dashboard.examination import Sentence
 
 SURE = 0.95
@@ -18,49 +18,113 @@ SURE = 0.95
 MOST_FEATURES = 300
 """A covariance of more takes too long for a look at a page."""
 NAMED = 5
+MOST_PATIENCE = 1_000.0
+"""A difference that takes more than so many times the pages that there were is nothing to wait for."""
 
 
-def headline(guard: Guard, guards: Guards) -> Sentence:
+class Verdict(NamedTuple):
+    """The answer to “does it help?”: in two or three words, as a number with its interval, and in a sentence."""
+
+    tone: str
+    """good, open or bad."""
+    words: str
+    text: str
+    gain: float | None = None
+    """Clicks per page gained over the engine's order, as a share of these; None if nobody can say yet."""
+    low: float | None = None
+    high: float | None = None
+    """The 95 % confidence sequence; infinite where the control has too few clicks."""
+    sure: float | None = None
+    people: str = ""
+    """How many are in control."""
+
+    @property
+    def interval(self) -> str:
+        """The interval in words.
+
+        >>> Verdict("good", "It helps", "…", 0.12, 0.04, 0.21).interval
+        '+4.0 % to +21 %'
+        """
+        if self.low is None or self.high is None:
+            return ""
+        if math.isinf(self.high):
+            return f"{signed_share(self.low)} or more"
+        return f"{signed_share(self.low)} to {signed_share(self.high)}"
+
+    @property
+    def surely(self) -> str:
+        """How sure one is, never quite."""
+        return "" if self.sure is None else _sure(self.sure)
+
+
+def verdict(guard: Guard, guards: Guards) -> Verdict:
     """The learned order against the engine's: what the guard's own comparison, between people, says in either
     direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure."""
     if guards.control == 0:
-        return Sentence("open", "Nobody can say whether it helps: this model has no control group.")
+        return Verdict("open", "Nobody can say", "Nobody can say whether it helps: this model has no control group.")
     if not guards.compares:
-        return Sentence("open", "Nobody can say how sure a difference is: people are only counted by a guard.")
+        return Verdict(
+            "open", "Nobody can say", "Nobody can say how sure a difference is: people are only counted by a guard."
+        )
     learned, control = guard.learned, guard.incoming
     if guard.is_on:
         trial = f"on trial, {learned.pages} of {TRIAL} pages so far"
-        return Sentence(
-            "bad", f"Worse than the engine’s order, beyond chance: most people see the engine’s now ({trial})."
+        return Verdict(
+            "bad",
+            "No, it hurts",
+            f"Worse than the engine’s order, beyond chance: most people see the engine’s now ({trial}).",
         )
     for group, sums, people in (
         ("control", control, guard.incoming_people),
         ("learned", learned, guard.learned_people),
     ):
         if sums.pages < LEAST:
-            return Sentence("open", f"Not enough {group} pages yet to compare: {sums.pages} of at least {LEAST}.")
+            few = f"Not enough {group} pages yet to compare: {sums.pages} of at least {LEAST}."
+            return Verdict("open", "Too early to say", few)
         if people.parts < FEWEST:
             few = f"about {people.count}, and it takes more than {FEWEST}"
-            return Sentence("open", f"Not enough people with {group} pages yet to compare: {few}.")
-    found = compared(learned, control, guard.learned_people, guard.incoming_people)
+            return Verdict("open", "Too early to say", f"Not enough people with {group} pages yet to compare: {few}.")
+    return _told(guard, compared(learned, control, guard.learned_people, guard.incoming_people))
+
+
+def headline(guard: Guard, guards: Guards) -> Sentence:
+    """The verdict as a sentence."""
+    found = verdict(guard, guards)
+    return Sentence(found.tone, found.text)
+
+
+def _told(guard: Guard, found: GroupComparison) -> Verdict:
     count = guard.incoming_people.count
-    evidence = f"{_change(found)}, with {f'about {count}' if count else 'hundreds of'} people in control"
-    if found.sure < SURE:
-        return Sentence("open", f"No clear difference from the engine’s order yet: {evidence}.")
-    better = found.learned > found.incoming
-    tone, word = ("good", "Better") if better else ("bad", "Worse")
-    return Sentence(tone, f"{word} than the engine’s order: {evidence}; {_sure(found.sure)} sure.")
-
-
-def _change(found: GroupComparison) -> str:
+    people = f"about {count}" if count else "hundreds of"
     value, low, high = found.ratio()
+    told = f"{_change(value, low, high)}, with {people} people in control"
+    tone, words, text = "open", "No clear difference yet", f"No clear difference from the engine’s order yet: {told}."
+    if found.sure >= SURE:
+        better = found.learned > found.incoming
+        tone, words = ("good", "Yes, it helps") if better else ("bad", "No, it hurts")
+        text = f"{'Better' if better else 'Worse'} than the engine’s order: {told}; {_sure(found.sure)} sure."
+    if math.isinf(value):
+        return Verdict(tone, words, text, sure=found.sure, people=people)
+    return Verdict(tone, words, text, value - 1, low - 1, high - 1, found.sure, people)
+
+
+def _change(value: float, low: float, high: float) -> str:
     if math.isinf(value):
         return "too few clicks to say how much"
-    reach = f"{_signed(low - 1)} or more" if math.isinf(high) else f"{_signed(low - 1)} to {_signed(high - 1)}"
-    return f"{_signed(value - 1)} clicks ({reach})"
+    reach = (
+        f"{signed_share(low - 1)} or more"
+        if math.isinf(high)
+        else f"{signed_share(low - 1)} to {signed_share(high - 1)}"
+    )
+    return f"{signed_share(value - 1)} clicks ({reach})"
 
 
-def _signed(share: float) -> str:
+def signed_share(share: float) -> str:
+    """A gain or loss, in percent.
+
+    >>> signed_share(0.123), signed_share(-0.05)
+    ('+12 %', '−5.0 %')
+    """
     return f"{'+' if share >= 0 else '−'}{percent(abs(share))}"
 
 
@@ -73,6 +137,23 @@ def _sure(probability: float) -> str:
     if probability >= 0.999:
         return "99.9 %"
     return f"{math.floor(100 * probability)} %"
+
+
+def pages_to_go(guard: Guard, guards: Guards) -> int | None:
+    """About how many more pages until the difference is clear, if it stays as it is; None if nobody can say.
+
+    Standard errors fall as 1/√pages: the fewest pages with which the confidence sequence would leave out zero.
+    """
+    found = verdict(guard, guards)
+    if found.tone != "open" or found.sure is None or guard.learned.pages == 0:
+        return None
+    one = compared(guard.learned, guard.incoming, guard.learned_people, guard.incoming_people)
+    difference = abs(one.learned - one.incoming)
+    error = math.sqrt(one.learned_variance + one.incoming_variance)
+    for grown in np.geomspace(1.0, MOST_PATIENCE, 200).tolist():
+        if difference > anytime_half_width(error / math.sqrt(grown), one.pages * grown):
+            return math.ceil((grown - 1) * (guard.learned.pages + guard.incoming.pages))
+    return None
 
 
 def unsure(settings: ModelSettings, model: Any) -> str | None:

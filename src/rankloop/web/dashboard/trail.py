@@ -1,0 +1,64 @@
+"""How the verdict came about: what was known at each kept state, and since when the answer is what it is.
+
+Kept states hold the sums of the comparison with the control group as they were then, so nothing is computed anew from
+the log: the recent past is close together, older states are further and further apart.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rankloop.live.guard import Guard
+from rankloop.live.settings import Guards
+from rankloop.web.dashboard.verdict import Verdict, verdict
+
+
+class Known(NamedTuple):
+    """What was known at a moment."""
+
+    at: int
+    """Milliseconds since 1970."""
+    version: int
+    verdict: Verdict
+
+
+def known_at(at: int, version: int, guard: Guard, guards: Guards) -> Known:
+    """What a kept state says about the comparison."""
+    return Known(at, version, verdict(guard, guards))
+
+
+class Since(NamedTuple):
+    """When the answer became what it is: at the latest at `at`, and not yet at `before` (None: nothing is known from
+    before)."""
+
+    at: int
+    version: int
+    before: int | None
+    before_version: int | None = None
+
+
+def since(trail: Sequence[Known], tone: str) -> Since | None:
+    """The beginning of the newest unbroken run of an answer, oldest first; None if the newest is another one."""
+    if not trail or trail[-1].verdict.tone != tone:
+        return None
+    first = len(trail) - 1
+    while first and trail[first - 1].verdict.tone == tone:
+        first -= 1
+    before = trail[first - 1] if first else None
+    return Since(
+        trail[first].at, trail[first].version, before.at if before else None, before.version if before else None
+    )
+
+
+def points(trail: Sequence[Known]) -> list[tuple[float, float | None, float | None, float | None]]:
+    """(seconds, gain, low, high), in percent; nothing where nobody could say, or the interval has no end."""
+    made: list[tuple[float, float | None, float | None, float | None]] = []
+    for one in trail:
+        found = one.verdict
+        if found.gain is None or found.low is None or found.high is None or math.isinf(found.high):
+            made.append((one.at / 1000, None, None, None))
+        else:
+            made.append((one.at / 1000, 100 * found.gain, 100 * found.low, 100 * found.high))
+    while made and made[0][1] is None:
+        made.pop(0)
+    return made

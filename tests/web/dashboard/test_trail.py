@@ -1,0 +1,46 @@
+"""Since when a model helps: the newest unbroken run of one answer, and what was known at each kept state."""
+
+import math
+
+import pytest
+
+from rankloop.live.guard import Guard
+from rankloop.live.settings import Guards
+from rankloop.web.dashboard.trail import Known, Since, known_at, points, since
+from rankloop.web.dashboard.verdict import Verdict
+
+from .test_verdict import compared
+
+
+def trail(tones):
+    return [Known(1000 * place, place, Verdict(tone, "", "")) for place, tone in enumerate(tones)]
+
+
+@pytest.mark.parametrize(
+    ("tones", "found"),
+    [
+        (["open", "open", "good", "good"], Since(2000, 2, 1000, 1)),
+        (["good", "bad", "good"], Since(2000, 2, 1000, 1)),
+        (["good", "good"], Since(0, 0, None)),
+        (["good", "open"], None),
+        ([], None),
+    ],
+)
+def test_it_helps_since_the_answer_last_became_yes(tones, found):
+    assert since(trail(tones), "good") == found
+
+
+def test_a_kept_state_says_what_was_known_then():
+    one = known_at(5, 3, compared(0.7, 0.5), Guards())
+    assert (one.at, one.version, one.verdict.tone) == (5, 3, "good")
+    assert one.verdict.low < one.verdict.gain < one.verdict.high
+    assert known_at(5, 3, Guard(), Guards()).verdict.tone == "open"
+
+
+def test_points_begin_where_somebody_could_say_and_have_gaps_where_nobody_could():
+    known = Verdict("good", "", "", 0.1, 0.05, 0.2)
+    endless = known._replace(high=math.inf)
+    story = [Verdict("open", "", ""), known, endless, known]
+    made = points([Known(1000 * place, place, one) for place, one in enumerate(story)])
+    drawn = tuple(100 * value for value in (0.1, 0.05, 0.2))
+    assert made == [(1.0, *drawn), (2.0, None, None, None), (3.0, *drawn)]
