@@ -99,7 +99,7 @@ def telling(name: str) -> Callable[[Any], Any]:
     """The function that tells a plugin's attribute; what it raises becomes a sentence that names the attribute."""
     function = ATTRIBUTES[name]
 
-    def told(split: Any) -> Any:
+    def guarded(split: Any) -> Any:
         try:
             return function(split)
         except RankloopError:
@@ -109,7 +109,7 @@ def telling(name: str) -> Callable[[Any], Any]:
             cause = _cause(error, Path(code.co_filename) if code else None)
             raise SettingsError(f"the attribute {name} failed: {cause}") from error
 
-    return told
+    return guarded
 
 
 def is_outside(kind: type) -> bool:

@@ -126,7 +126,7 @@ def _dot_in_lanes(builder, x, w, n):
         builder.store(fused(builder, *terms, builder.load(total)), total)
 
     _for_all_lanes(builder, n, accumulate)
-    return _tree_sum(builder, builder.load(total))
+    return tree_sum(builder, builder.load(total))
 
 
 def load_lanes(builder, address):
@@ -186,8 +186,9 @@ def _masked_loader(builder, count):
     return load
 
 
-def _tree_sum(builder, lanes):
-    width = LANES
+def tree_sum(builder, lanes):
+    """The sum of a vector's lanes, halves first."""
+    width = lanes.type.count
     while width > 1:
         width //= 2
         index = ir.VectorType(ir.IntType(32), width)

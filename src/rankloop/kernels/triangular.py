@@ -15,6 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from rankloop.kernels.arithmetic import tree_sum
 from rankloop.kernels.compiler import kernel
 
 WIDTH = 8
@@ -120,23 +121,9 @@ def row_dot(_context, A, i, y, start):
         with cgutils.for_range_slice(builder, args[3], end, _I64(WIDTH), _I64) as (at, _):
             a, b = (_load(builder, builder.gep(vector, [at])) for vector in (row, y.data))
             builder.store(_fused(builder, a, b, builder.load(total)), total)
-        return _tree_sum(builder, builder.load(total))
+        return tree_sum(builder, builder.load(total))
 
     return types.float64(_MATRIX, types.int64, _VECTOR, types.int64), generate
-
-
-def _tree_sum(builder, lanes):
-    width = WIDTH
-    while width > 1:
-        width //= 2
-        index = ir.VectorType(ir.IntType(32), width)
-        undefined = ir.Constant(lanes.type, ir.Undefined)
-        low, high = (
-            builder.shuffle_vector(lanes, undefined, ir.Constant(index, list(part)))
-            for part in (range(width), range(width, 2 * width))
-        )
-        lanes = builder.fadd(low, high)
-    return builder.extract_element(lanes, ir.IntType(32)(0))
 
 
 @kernel

@@ -27,8 +27,9 @@ def _ranker(owner: str, name: str, value: Any) -> rankers.Ranker:
         except SettingsError as error:
             raise SettingsError(f"{owner}: {name}: {error}") from None
     if isinstance(value, str) and value in rankers.RANKERS:
-        told = f'{owner}: {name} must be the settings of a ranker, in a file {{ kind = "{value}" }}; got {value!r}'
-        raise SettingsError(told)
+        raise SettingsError(
+            f'{owner}: {name} must be the settings of a ranker, in a file {{ kind = "{value}" }}; got {value!r}'
+        )
     if isinstance(value, type) or not hasattr(value, "several"):
         raise SettingsError(f"{owner}: {name} must be the settings of a ranker, such as rl.Linear(); got {value!r}")
     made: rankers.Ranker = value
