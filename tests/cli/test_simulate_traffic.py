@@ -67,7 +67,7 @@ def test_the_command_without_a_service_says_one_sentence(command):
     code, told, trouble = command("--url", "http://127.0.0.1:1")
     assert (code, told) == (2, "")
     assert len(trouble.strip().splitlines()) == 1
-    assert "no service to play with" in trouble
+    assert "no service at" in trouble
     assert "rankloop serve" in trouble
 
 

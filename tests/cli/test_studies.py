@@ -32,7 +32,7 @@ def test_a_new_study_can_be_run_as_it_is_and_is_never_overwritten(rankloop, tmp_
     )
     code, _, said = rankloop("study", "new", tmp_path / "mine.toml")
     assert code == 2
-    assert "there already" in said
+    assert "already exists" in said
     assert (tmp_path / "mine.toml").read_text() == written
 
 

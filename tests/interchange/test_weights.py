@@ -82,11 +82,11 @@ def test_a_live_model_starts_from_them():
         ("1:0.5 cheap", "is neither JSON nor a linear model of RankLib"),
         ("## nothing", "is neither JSON nor a linear model of RankLib"),
         ("0:1.5", "has no weight of any feature"),
-        ({"weights": [1]}, "has no weights that are known here"),
+        ({"weights": [1]}, "has no weights in a known format"),
         ({"coef": [1.0, "x"]}, "weights[1] must be a finite number"),
         ({"model": {"model": {"type": "model/linear", "definition": "[1]"}}}, "a weight for each feature's name"),
-        ({"model": {"model": {"type": "model/ranklib", "definition": ""}}}, "has no weights that are known here"),
-        ([1.0, 2.0], "has no weights that are known here"),
+        ({"model": {"model": {"type": "model/ranklib", "definition": ""}}}, "has no weights in a known format"),
+        ([1.0, 2.0], "has no weights in a known format"),
     ],
 )
 def test_what_has_no_weights_is_a_sentence(tmp_path, content, said):

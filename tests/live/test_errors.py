@@ -13,6 +13,6 @@ def test_a_store_error_is_an_error_of_rankloop_and_no_fault_of_the_input(store):
 
 
 def test_a_refused_request_has_a_code_for_machines_and_a_sentence_for_people():
-    error = RequestError("name_taken", "there is a model 'shop' already")
-    assert (error.code, str(error)) == ("name_taken", "there is a model 'shop' already")
+    error = RequestError("name_taken", "a model 'shop' already exists")
+    assert (error.code, str(error)) == ("name_taken", "a model 'shop' already exists")
     assert isinstance(error, RankloopError)

@@ -105,7 +105,7 @@ def test_one_at_a_time_and_what_does_not_run_cannot_be_stopped(tmp_path):
             with pytest.raises(RequestError, match="no experiment running"):
                 await stop_experiment(service, model)
             await start_experiment(service, model, EVERYBODY)
-            with pytest.raises(RequestError, match="has one running; stop it first"):
+            with pytest.raises(RequestError, match="already has an experiment running; stop it first"):
                 await start_experiment(service, model, EVERYBODY)
 
     told(story())

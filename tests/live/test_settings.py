@@ -72,7 +72,7 @@ def test_a_count_of_features_gives_them_names():
         ({"features": 0}, "features"),
         ({"features": []}, "features must be 1 to"),
         ({"features": MAX_FEATURES + 1}, "features must be 1 to"),
-        ({"features": ["a", "b", "a"]}, "'a' is there twice"),
+        ({"features": ["a", "b", "a"]}, "'a' appears twice"),
         ({"features": ["a", ""]}, "1 to 200 characters"),
         ({"page_size": 0}, "page_size"),
         ({"page_size": MAX_PAGE + 1}, "page_size must be at most"),

@@ -43,7 +43,7 @@ def test_sessions_have_one_line_per_page(tmp_path):
         ("1\t2\t[]\t[]\t[]\n", "no document was shown"),
         ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have query, document, rank, click"),
         ("query,document,rank,click\na,b,1000000000,1\n", "line 2: a page has at most 1,000 ranks; got 1,000,000,000"),
-        (f"query,document,rank,click\n{'a' * 200_000},b,1,1\n", "is no table that can be read"),
+        (f"query,document,rank,click\n{'a' * 200_000},b,1,1\n", "is not a readable table"),
     ],
 )
 def test_what_is_no_click_log_is_a_sentence(tmp_path, text, words):
@@ -55,7 +55,7 @@ def test_what_is_no_click_log_is_a_sentence(tmp_path, text, words):
 
 def test_bytes_are_no_log(tmp_path):
     (tmp_path / "log").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="is no text"):
+    with pytest.raises(DataError, match="is not text"):
         read_clicks(tmp_path / "log")
 
 
@@ -122,5 +122,5 @@ def test_what_is_wrong_with_a_column_is_said(tmp_path, row, words):
 
 def test_what_only_begins_like_parquet_is_a_sentence(tmp_path):
     (tmp_path / "log").write_bytes(b"PAR1 and no more")
-    with pytest.raises(DataError, match="is no Parquet file that can be read"):
+    with pytest.raises(DataError, match="is not a readable Parquet file"):
         read_clicks(tmp_path / "log")

@@ -94,7 +94,7 @@ def _require_service(client: "Client", url: str) -> None:
     try:
         client.models()
     except ServiceError as error:
-        raise ServiceError(f"no service to play with at {url}: {error}. Start one with: rankloop serve") from None
+        raise ServiceError(f"no service at {url}: {error}. Start one with: rankloop serve") from None
 
 
 def _chosen_learner(name: str | None, assignments: Sequence[str]) -> Any:

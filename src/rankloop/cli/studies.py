@@ -49,7 +49,7 @@ def new(path: Annotated[Path, typer.Argument(help="The file to write, ending in 
         with path.open("x", encoding="utf-8") as file:
             file.write(_TEMPLATE.format(name=path.stem))
     except FileExistsError:
-        raise SettingsError(f"{path} is there already; choose another name") from None
+        raise SettingsError(f"{path} already exists; choose another name") from None
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from None
     typer.echo(f"wrote {path}; run it with: rankloop run {path}")

@@ -151,4 +151,4 @@ def _check_target(path: Path) -> None:
     if path.suffix != ".toml":
         raise SettingsError(f"a study file ends in .toml; got {path}")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise DataError(f"cannot write {path}: its folder is not there, or not writable")
+        raise DataError(f"cannot write {path}: its folder does not exist or is not writable")

@@ -166,7 +166,7 @@ class NeuralModel(Model, frozen=True, kw_only=True):
     def of(cls, ranker: Ranker, *, per_query: bool, name: str = "rankloop") -> "NeuralModel":
         """A network that was learned in a simulation; say whether its collection is scaled per query."""
         if not isinstance(ranker.kind, MLP):
-            raise SettingsError(f"NeuralModel: {ranker.kind} is no network; LinearModel.of takes a linear ranker")
+            raise SettingsError(f"NeuralModel: {ranker.kind} is not a network; LinearModel.of takes a linear ranker")
         return cls(
             network=ranker.kind,
             weights=ranker.weights,

@@ -32,7 +32,7 @@ def read_weights(path: Path) -> LinearModel:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path}: is no text; weights are JSON, or the text of a RankLib model") from None
+        raise DataError(f"{path}: is not text; weights are JSON, or the text of a RankLib model") from None
     try:
         document = json.loads(text)
     except ValueError:
@@ -54,7 +54,7 @@ def _of_json(path: Path, document: Any) -> LinearModel:
     found = _elasticsearch(document)
     if found is None:
         raise DataError(
-            f'{path}: has no weights that are known here: neither {{"coef": […], "feature_names": […]}} of '
+            f'{path}: has no weights in a known format: neither {{"coef": […], "feature_names": […]}} of '
             f"scikit-learn, nor a model/linear of Elasticsearch or OpenSearch, nor a ranker of rankloop"
         )
     return found

@@ -16,7 +16,9 @@ async def start_experiment(service: Service, model: LiveModel, settings: Experim
     """Interleave from now on; answered when the next page may be interleaved."""
     model.require_whole()
     if model.view().experiment is not None:
-        raise RequestError("experiment_running", f"model {model.settings.name!r} has one running; stop it first")
+        raise RequestError(
+            "experiment_running", f"model {model.settings.name!r} already has an experiment running; stop it first"
+        )
     models = [_number_of(service, model, arm) for arm in settings.arms]
     if len(set(models)) < len(models):
         raise _bad(

@@ -148,8 +148,8 @@ def _typical(
     if not pages:
         if matters:
             raise SettingsError(
-                f"{name!r} was shown no page yet, so nobody knows how widely its features spread; rank some pages with "
-                f"it first, or make it with the scaling 'none' or a fixed one"
+                f"{name!r} has not shown a page yet, so how widely its features spread is unknown; rank some pages "
+                f"first, or create it with the scaling 'none' or a fixed one"
             )
         # With one weight, or none, every scale gives the same order.
         return np.zeros(len(scaler.spread)), np.ones(len(scaler.spread))

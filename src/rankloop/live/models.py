@@ -59,7 +59,7 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
         return True
 
     if not await asyncio.to_thread(create):
-        raise RequestError("name_taken", f"there is a model {settings.name!r} already; choose another name")
+        raise RequestError("name_taken", f"a model {settings.name!r} already exists; choose another name")
     await asyncio.to_thread(service.registry.refresh)
     if service.learner:
         service.learner.wake()

@@ -113,7 +113,7 @@ def checked_request(
         raise too_many_candidates(limits, len(ids))
     if len(set(ids)) < len(ids):
         twice = Counter(ids).most_common(1)[0][0]
-        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} is there twice")
+        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} appears twice")
     size = settings.page_size if body.size is None else body.size
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")

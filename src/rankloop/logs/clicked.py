@@ -62,13 +62,13 @@ def read_clicks(path: Path) -> ClickLog:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError:
-        raise DataError(f"{path}: is no text; a click log is Parquet, CSV, TSV, or lines of sessions") from None
+        raise DataError(f"{path}: is not text; a click log is Parquet, CSV, TSV, or lines of sessions") from None
     if not lines:
         raise DataError(f"{path}: is empty")
     try:
         return checked(path, (reader_of(lines[0]) or _reader_of(lines[0]))(path, lines))
     except csv.Error as error:
-        raise DataError(f"{path}: is no table that can be read ({error})") from None
+        raise DataError(f"{path}: is not a readable table ({error})") from None
 
 
 def _reader_of(first: str) -> Any:
@@ -198,7 +198,7 @@ def _rows_of_parquet(path: Path) -> Iterator[Row]:
                 number += 1
                 yield _row(path, f"row {number}", row)
     except pa.ArrowException as error:
-        raise DataError(f"{path}: is no Parquet file that can be read ({error})") from None
+        raise DataError(f"{path}: is not a readable Parquet file ({error})") from None
 
 
 def with_features(log: ClickLog, path: Path) -> ClickLog:
@@ -230,7 +230,7 @@ def _feature_rows(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
             is_parquet = file.read(len(PARQUET)) == PARQUET
         table = parquet.read_table(path) if is_parquet else csv.read_csv(path)
     except ArrowException as error:
-        raise DataError(f"{path}: is no table of features that can be read ({error})") from None
+        raise DataError(f"{path}: is not a readable table of features ({error})") from None
     names = tuple(name[len(FEATURE) :] for name in table.column_names if name.startswith(FEATURE))
     if "document" not in table.column_names or not names:
         raise DataError(f"{path}: must have a column document, and {FEATURE}NAME for each feature")

@@ -69,7 +69,7 @@ BAD_RANKS = [
     (candidates('{"features": [1, 2]}'), 422, "missing required field `id`"),
     (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`; use id, features"),
     # candidates
-    (candidates(A, A), 422, "every candidate needs an id of its own; 'a' is there twice"),
+    (candidates(A, A), 422, "every candidate needs an id of its own; 'a' appears twice"),
     (candidates('{"id": "", "features": [1, 2]}'), 422, "length >= 1"),
     (candidates('{"id": "%s", "features": [1, 2]}' % ("x" * 513)), 422, "length <= 512"),
     (candidates('{"id": 7, "features": [1, 2]}'), 422, "Expected `str`, got `int`"),
@@ -88,7 +88,7 @@ BAD_RANKS = [
     (matrix([[1, 2], [3, 4], [5, 6]]), 422, "got 24"),
     (matrix([[1, 2], [np.nan, 4]]), 422, "candidate 'b': feature 'engine' must be a finite number"),
     (matrix([[1, 2], [3, -np.inf]]), 422, "candidate 'b': feature 'price' must be a finite number"),
-    (matrix([[1, 2], [3, 4]], ids=("a", "a")), 422, "'a' is there twice"),
+    (matrix([[1, 2], [3, 4]], ids=("a", "a")), 422, "'a' appears twice"),
     # the page
     (with_a('"size": 0'), 422, ">= 1 - at `$.size`"),
     (with_a('"size": -1'), 422, ">= 1 - at `$.size`"),

@@ -56,7 +56,7 @@ BAD_MODELS = [
     ({"features": 10_001}, "features must be 1 to 10000"),
     ({"features": 10**30}, "features must be 1 to 10000"),
     ({"features": []}, "features must be 1 to 10000"),
-    ({"features": ["a", "a"]}, "'a' is there twice"),
+    ({"features": ["a", "a"]}, "'a' appears twice"),
     ({"features": ["a", ""]}, "1 to 200 characters"),
     ({"features": ["a" * 201]}, "1 to 200 characters"),
     ({"features": [1, 2]}, "Expected `str`"),

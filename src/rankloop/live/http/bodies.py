@@ -25,7 +25,7 @@ class Room:
     def take(self, key: str, size: int) -> None:
         """Room for so many bytes more."""
         if self._held[key] + size > self._most / 2 or self._held.total() + size > self._most:
-            raise RequestError("busy", "too many large bodies are on their way; try again in a second")
+            raise RequestError("busy", "too many large bodies are arriving at once; try again in a second")
         self._held[key] += size
 
     def give_back(self, key: str, size: int) -> None:
