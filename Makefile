@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-long test-fast test-crash coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-steering regret components clean
+.PHONY: help run demo test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -55,6 +55,9 @@ coverage: $(VENV)/.installed-dev components  ## which lines tests run, per modul
 
 test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service per store, and nothing lost
 	@$(BIN)/python -m pytest -m crash
+
+test-gpu: $(VENV)/.installed-dev             ## runs on a GPU against runs on the CPU; needs a CUDA device and CuPy
+	@$(BIN)/python -m pytest -n0 -m gpu tests/gpu
 
 mutate: $(VENV)/.installed-dev components      ## mistakes made on purpose: does a test notice each? (takes hours)
 	@$(BIN)/python -m tests.mutants $(ARGS)

@@ -47,6 +47,10 @@ class Measured(NamedTuple):
         pairs = zip(self.values, self.has_relevant, strict=True)
         return np.array([mean_over_queries(rows, relevant, nothing_relevant) for rows, relevant in pairs])
 
+    def last(self) -> "Measured":
+        """The last ranker alone."""
+        return self._replace(values=self.values[:, -1:])
+
     def by_query(self, nothing_relevant: NothingRelevant = "skip") -> NDArray[np.float32]:
         """(rankers, metrics, queries) in single precision; NaN for what the mean leaves out."""
         values = self.values.astype(np.float32)

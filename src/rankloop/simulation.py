@@ -4,33 +4,29 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterable
-from types import FunctionType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.bare import Bare, is_plain, taken_as
+from rankloop.asked import PAGE_SIZE, Asked, Learned, asked_for, finished
+from rankloop.bare import is_plain
 from rankloop.data.collection import Collection, Split
 from rankloop.divergence import require_finite, scores_diverged
 from rankloop.errors import SettingsError
 from rankloop.evaluation import Measured, best_possible, measured
 from rankloop.kernels import when_compiling
-from rankloop.learners import Learner, require_learner, to_settings
+from rankloop.learners import Learner
 from rankloop.loop import Pending, Record, run_impressions
 from rankloop.metrics.averaging import NothingRelevant
 from rankloop.metrics.formulas import Measures
-from rankloop.metrics.names import Metric, is_page_ndcg, named, with_ndcg
+from rankloop.metrics.names import Metric
 from rankloop.plain import PlainLoop
 from rankloop.plugins import is_outside
 from rankloop.policies.plackett_luce import checked_clicks, checked_page
-from rankloop.rankers import Linear
 from rankloop.runs.run import Run, manifest_of
-from rankloop.settings import require_choice, require_flag, require_seed, require_whole_number
-from rankloop.users import User, require_user
-from rankloop.users import to_settings as user_settings
+from rankloop.users import User
 
-PAGE_SIZE = 10
 _LOOKED_AT = 20  # impressions of somebody's own compiled code that are looked at one by one
 _CHUNK = 20_000  # impressions between two looks at the clock when nothing is evaluated
 
@@ -84,89 +80,45 @@ def simulate(
     >>> bool(run.offline_ndcg > run.offline_curve[0, 1])
     True
     """
-    settings: dict[str, Any] = {
-        "impressions": impressions,
-        "seed": seed,
-        "evaluate_every": evaluate_every,
-        "page_size": page_size,
-        "by_query": by_query,
-        "delay": delay,
-        "late_scores": late_scores,
-        "gradient_variance": gradient_variance,
-        "nothing_relevant": nothing_relevant,
-    }
-    _require_called("learner", learner)
-    _require_called("user", user)
-    learner, user = taken_as(Learner, learner), taken_as(User, user)
-    if not isinstance(learner, Bare):
-        _require_both_verbs(learner)
-        require_learner("simulate", learner)
-    if not isinstance(user, Bare):
-        require_user("simulate", user)
-    if not isinstance(data, Collection):
-        raise SettingsError(f"simulate: data must be a collection, such as rl.load('tiny'); got {data!r}")
-    _check(settings)
-    if gradient_variance and not learner.has_gradient_variance:
-        raise SettingsError(f"{learner.name} has no policy gradient whose variance could be recorded")
-    if gradient_variance and not isinstance(learner.scoring_ranker, Linear):
-        raise SettingsError(
-            f"{learner.name}: the variance of the gradient is recorded for linear rankers only; "
-            f"got {learner.scoring_ranker!r}"
-        )
-    data = data if isinstance(user, Bare) else user.seen_on(data)
-    user = user.on(data)
-    chosen = with_ndcg(named(metrics, page_size, "simulate"), page_size)
-    settings["metrics"] = [one.name for one in chosen]
-    online = [one for one in chosen if one.is_seen_on_pages]
-    measures = Measures.of(online, data.train.arrays.grades, data.train.arrays.offsets, data.grades - 1)
-    loop = _loop(learner, user, data, weights, settings, measures)
+    asked = asked_for(
+        learner,
+        user,
+        data,
+        impressions,
+        seed,
+        evaluate_every=evaluate_every,
+        page_size=page_size,
+        metrics=metrics,
+        by_query=by_query,
+        weights=weights,
+        delay=delay,
+        late_scores=late_scores,
+        gradient_variance=gradient_variance,
+        nothing_relevant=nothing_relevant,
+    )
+    loop = _loop(asked)
     record = Record(
-        np.zeros((impressions, len(online))),
+        np.zeros((impressions, len(asked.online))),
         np.zeros(impressions, np.int64),
         np.full(impressions if gradient_variance else 0, np.nan),
     )
-    points = evaluation_points(impressions, evaluate_every)
-    learning, checkpoints = loop.run(impressions, points, record, progress)
+    learning, checkpoints = loop.run(impressions, asked.points, record, progress)
     began = time.perf_counter()
-    rankers, place = loop.on_test(checkpoints, data)
-    offline = _Offline(learner, points, rankers, place, chosen, settings)
-    first = next(filter(is_page_ndcg, chosen))
-    return Run(
-        online_curve=np.ascontiguousarray(record.values[:, online.index(first)]),
-        offline_curve=offline.curve(first),
-        other_online=np.delete(record.values, online.index(first), axis=1),
-        other_offline=offline.others(first),
-        query_ids=offline.query_ids,
-        query_values=offline.query_values,
-        clicks=record.clicks,
-        weights=loop.weights,
-        checkpoints=checkpoints,
-        variance_curve=record.variance,
-        settings={
-            "learner": learner.settings("learner") if isinstance(learner, Bare) else to_settings(learner),
-            "user": user.settings("name") if isinstance(user, Bare) else user_settings(user),
-            "data": {"name": data.name, "fold": data.fold, "hash": data.content_hash, "grades": data.grades},
-            "weights": None if weights is None else np.asarray(weights, dtype=float).tolist(),
-        }
-        | {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()},
-        manifest=manifest_of(learner, user, data.content_hash),
-        seconds={"learning": learning, "evaluation": time.perf_counter() - began},
-    )
+    rankers, place = loop.on_test(checkpoints, asked.data)
+    found = _measured(asked.learner, rankers, place, asked.chosen) if asked.points else None
+    manifest = manifest_of(asked.learner, asked.user, asked.data.content_hash)
+    learned = Learned(loop.weights, checkpoints, record, found, manifest)
+    return finished(asked, learned, {"learning": learning, "evaluation": time.perf_counter() - began})
 
 
-def _loop(
-    learner: Any,
-    user: Any,
-    data: Collection,
-    weights: ArrayLike | None,
-    settings: dict[str, Any],
-    measures: Measures,
-) -> Any:
+def _loop(asked: Asked) -> Any:
     """The compiled loop or, where the learner or the user is plain Python, the plain one."""
+    learner, data, settings = asked.learner, asked.data, asked.settings
     page_size = settings["page_size"]
-    model = learner.model(data.features, page_size, settings["seed"], weights)
-    person = user.compiled(page_size, data.train)
-    return (PlainLoop if is_plain(model, person) else _Loop)(learner, model, person, data, settings, measures)
+    model = learner.model(data.features, page_size, settings["seed"], asked.weights)
+    person = asked.user.compiled(page_size, data.train)
+    kind = PlainLoop if is_plain(model, person) else _Loop
+    return kind(learner, model, person, data, settings, asked.measures())
 
 
 class _Loop:
@@ -260,50 +212,6 @@ def _say_so() -> None:
         print("rankloop: compiling this method, once (some seconds)", file=sys.stderr)
 
 
-def evaluation_points(impressions: int, every: int) -> list[int]:
-    """After how many impressions the offline curve is measured: at 0, every so many, and at the end; 0: never.
-
-    >>> evaluation_points(250, 100)
-    [0, 100, 200, 250]
-    """
-    return sorted({*range(0, impressions, every), impressions}) if every else []
-
-
-class _Offline:
-    """The weights at each evaluation point, on the test split."""
-
-    def __init__(
-        self,
-        learner: Learner,
-        points: list[int],
-        checkpoints: NDArray[np.float64],
-        data: Collection,
-        chosen: tuple[Metric, ...],
-        settings: dict[str, Any],
-    ) -> None:
-        self._points, self._chosen = points, chosen
-        if not points:
-            self._means = np.zeros((len(chosen), 0))
-            self.query_ids, self.query_values = np.zeros(0, np.int64), np.zeros((0, len(chosen), 0), np.float32)
-            return
-        found = _measured(learner, checkpoints, data, chosen)
-        shape = (len(chosen), len(points))
-        self._means = np.broadcast_to(found.means(settings["nothing_relevant"]), shape)
-        kept = {"end": 1, "all": len(points), "none": 0}[settings["by_query"]]
-        looked_at = found if settings["by_query"] == "all" else found._replace(values=found.values[:, -1:])
-        values = looked_at.by_query(settings["nothing_relevant"])
-        self.query_ids = data.test.query_ids
-        self.query_values = np.broadcast_to(values, (kept, *values.shape[1:])) if kept else values[:0]
-
-    def curve(self, one: Metric) -> NDArray[np.float64]:
-        """(points, 2), impression and mean of a metric."""
-        return np.column_stack([self._points, self._means[self._chosen.index(one)]])
-
-    def others(self, first: Metric) -> NDArray[np.float64]:
-        """(points, metrics), the mean of each metric but the first."""
-        return np.delete(self._means, self._chosen.index(first), axis=0).T.copy()
-
-
 def _measured(
     learner: Learner, checkpoints: NDArray[np.float64], data: Collection, chosen: tuple[Metric, ...]
 ) -> Measured:
@@ -314,34 +222,3 @@ def _measured(
     if learner.learns_from == "nothing":
         return measured(checkpoints[:1], data.test, chosen, highest_grade=highest)
     return measured(checkpoints, data.test, chosen, ranker=learner.scoring_ranker, highest_grade=highest)
-
-
-def _require_called(name: str, given: Any) -> None:
-    """Refuse a class, or a function that makes people, where somebody forgot the parentheses."""
-    makes = isinstance(given, FunctionType) and given.__module__.startswith("rankloop.users.")
-    if makes or isinstance(given, type):
-        shown = f"rl.users.{given.__name__}" if makes else given.__name__
-        shown = f"rl.{shown}" if given.__module__.startswith("rankloop.learners.") else shown
-        raise SettingsError(f"simulate: {name} is {shown} itself, which has to be called; did you mean {shown}()?")
-
-
-def _require_both_verbs(given: Any) -> None:
-    """Refuse an object that ranks and does not learn, or the other way round."""
-    has = {verb: callable(getattr(given, verb, None)) for verb in ("rank", "learn")}
-    if any(has.values()) and not isinstance(given, Learner):
-        (lacks,) = (verb for verb, there in has.items() if not there)
-        raise SettingsError(
-            f"simulate: a learner in plain Python needs rank and learn; {type(given).__name__} has no {lacks}"
-        )
-
-
-def _check(settings: dict[str, Any]) -> None:
-    require_whole_number("simulate", "impressions", settings["impressions"], at_least=1)
-    require_seed("simulate", settings["seed"])
-    require_whole_number("simulate", "evaluate_every", settings["evaluate_every"])
-    require_whole_number("simulate", "page_size", settings["page_size"], at_least=1)
-    require_whole_number("simulate", "delay", settings["delay"])
-    require_choice("simulate", "late_scores", settings["late_scores"], ("current", "drawn"))
-    require_choice("simulate", "nothing_relevant", settings["nothing_relevant"], ("skip", "zero"))
-    require_choice("simulate", "by_query", settings["by_query"], ("end", "all", "none"))
-    require_flag("simulate", "gradient_variance", settings["gradient_variance"])

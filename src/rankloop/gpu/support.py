@@ -1,8 +1,41 @@
 """Which simulations there is device code for."""
 
 from rankloop.gpu import Request
+from rankloop.gpu.packing import LEARNERS, RANKS
+from rankloop.gpu.planning import room_for, shared_bytes
+from rankloop.rankers import Linear
+from rankloop.users import User
+
+LEAST_SHARED = 96 * 1024
+"""Bytes of shared memory that a block is taken to have where nobody has looked at the device: the least of today's."""
 
 
 def why_not(request: Request) -> str | None:
     """None if there is device code for a request; otherwise a short reason."""
-    return f"{request.learner.name} has no device code"
+    learner, settings = request.learner, request.settings
+    name = getattr(learner, "name", type(learner).__name__)
+    if type(learner) not in LEARNERS:
+        return f"{name} has no device code"
+    if not isinstance(learner.scoring_ranker, Linear):
+        return f"{name} has device code for linear rankers only"
+    if not isinstance(request.user, User) or any(
+        type(one).compiled is not User.compiled for one in (request.user, *request.user.crowd().people)
+    ):
+        return f"the user {getattr(request.user, 'name', request.user)} has a click of its own, and no device code"
+    if settings.get("delay", 0):
+        return "late updates have no device code"
+    page_size = settings.get("page_size", 10)
+    if page_size > RANKS:
+        return f"pages of more than {RANKS} documents have no device code"
+    train = request.data.train
+    variance = bool(settings.get("gradient_variance", False))
+    needed = shared_bytes(1, request.data.features, room_for(train.longest, page_size), variance=variance)
+    if needed > _shared():
+        return f"queries of {train.longest:,} candidates do not fit the shared memory of a block"
+    return None
+
+
+def _shared() -> int:
+    from rankloop.gpu.device import most_shared, why_no_device
+
+    return most_shared() if why_no_device() is None else LEAST_SHARED

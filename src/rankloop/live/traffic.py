@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.asked import PAGE_SIZE, evaluation_points
 from rankloop.client import Client, RefusedError, ServiceError
 from rankloop.client.conversation import Report
 from rankloop.data.collection import Collection, Split
@@ -26,7 +27,6 @@ from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import Metric, metric
 from rankloop.runs.run import Run, this_machine
 from rankloop.settings import require_seed, require_whole_number
-from rankloop.simulation import PAGE_SIZE, evaluation_points
 from rankloop.users import User
 from rankloop.users import to_settings as user_settings
 from rankloop.users.contract import click_page

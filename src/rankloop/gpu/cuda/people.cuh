@@ -1,0 +1,70 @@
+// rankloop.users.behaviour: who comes, and where they click.
+#pragma once
+#include "draws.cuh"
+#include "layout.cuh"
+
+DEVICE int who_comes(const People &people, uint64 seed, int64 impression) {
+    if (people.people == 1) return 0;
+    int64 before = 0;
+    while (before + 1 < people.knot_count && people.knots[before + 1] <= impression) before++;
+    const int64 after = before + 1 < people.knot_count ? before + 1 : people.knot_count - 1;
+    double blend = 0.0;
+    if (after > before && impression > people.knots[before])
+        blend = static_cast<double>(impression - people.knots[before]) /
+                static_cast<double>(people.knots[after] - people.knots[before]);
+    const double draw = uniform(stream_key(seed, PEOPLE, impression), 0);
+    double below = 0.0;
+    int who = 0;
+    for (int one = 0; one < people.people; one++) {
+        const double share =
+            (1.0 - blend) * people.shares[before * people.people + one] + blend * people.shares[after * people.people + one];
+        if (share > 0.0 && draw >= below) who = one;
+        below += share;
+    }
+    return who;
+}
+
+// What is known of each rank before anybody looks: lanes fill it, one of them goes down the page.
+struct Looks {
+    double seen[RANKS], draw[RANKS], patience[RANKS], after_click[RANKS], after_skip[RANKS];
+};
+
+// Fills `clicks` with 0 or 1; `first` is the row of the query's first candidate. One warp.
+DEVICE void click_people(const People &people, uint64 seed, int64 impression, const int *page, const int *grades,
+                         int shown, int64 first, Looks &looks, double *clicks) {
+    const int lane = lane_index();
+    const int who = who_comes(people, seed, impression);
+    const bool by_row = people.by_row[who], stops = people.stops[who];
+    const double *attraction = people.attraction + people.begin[who];
+    const uint64 key = stream_key(seed, USER, impression), patience = stream_key(seed, PATIENCE, impression);
+    for (int k = lane; k < shown; k += LANES) {
+        const int grade = grades[k];
+        const double gamma = attraction[by_row ? first + page[k] : grade];
+        const int64 at = who * people.ranks + k, of = who * GRADES_PEOPLE + grade;
+        looks.seen[k] = people.plus[at] * gamma + people.minus[at] * (1.0 - gamma);
+        looks.draw[k] = uniform(key, k);
+        if (stops) {
+            looks.patience[k] = uniform(patience, k);
+            looks.after_click[k] = people.after_click[of] + people.tilt[who] * gamma;
+            looks.after_skip[k] = people.after_skip[of];
+        }
+    }
+    warp_sync();
+    if (lane == 0) {
+        const double *look = people.look + who * people.ranks * (people.ranks + 1);
+        bool looking = true;
+        int last = 0;
+        for (int k = 0; k < shown; k++) {
+            double clicked = 0.0;
+            if (looking) {
+                if (looks.draw[k] < looks.seen[k] * look[k * (people.ranks + 1) + last]) {
+                    clicked = 1.0;
+                    last = k + 1;
+                }
+                if (stops) looking = looks.patience[k] < (clicked > 0.0 ? looks.after_click[k] : looks.after_skip[k]);
+            }
+            clicks[k] = clicked;
+        }
+    }
+    warp_sync();
+}

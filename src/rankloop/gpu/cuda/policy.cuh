@@ -1,0 +1,117 @@
+// rankloop.policies.plackett_luce, one warp to a page: sums run in the order of the CPU's, so the bits are the same.
+#pragma once
+#include "arithmetic.cuh"
+#include "layout.cuh"
+#include "people.cuh"
+
+// What is known of a page while it is shown and learned from; one for each run of a block, in shared memory.
+struct Page {
+    double z[RANKS], returns[RANKS], clicks[RANKS], own[RANKS], kept[RANKS];
+    double remaining[RANKS + 1], top[RANKS + 1], mass[RANKS + 1];
+    double quarter[4];
+    double largest, step, not_shown;
+    Looks looks;
+    float notes[RANKS];
+    int documents[RANKS], grades[RANKS], order[RANKS];
+    int taught;
+};
+
+// The documents of the largest keys, largest first, the later one of two that are equal. The keys are used up.
+DEVICE void take_largest(int64 *keys, int n, int *chosen, int count) {
+    const int lane = lane_index();
+    int64 best = LOWEST;
+    int place = -1;
+    for (int i = lane; i < n; i += LANES)
+        if (keys[i] >= best) best = keys[i], place = i;
+    for (int t = 0; t < count; t++) {
+        const int64 top = warp_max64(best);
+        const int where = warp_max32(best == top ? place : -1);
+        if (lane == 0) chosen[t] = where;
+        if (place == where) {
+            keys[where] = LOWEST;
+            best = LOWEST, place = -1;
+            for (int i = lane; i < n; i += LANES)
+                if (keys[i] >= best) best = keys[i], place = i;
+        }
+    }
+    warp_sync();
+}
+
+DEVICE double scaled(float score, double temperature) { return static_cast<double>(score) / temperature; }
+
+// L_t in `page.remaining`, from the scores; `scratch` is left with exp(z - largest not shown), 0 for what is shown.
+DEVICE void log_remaining(const float *scores, int n, double temperature, double *scratch, Page &page, int k) {
+    const int lane = lane_index();
+    for (int i = lane; i < n; i += LANES) scratch[i] = scaled(scores[i], temperature);
+    warp_sync();
+    for (int t = lane; t < k; t += LANES) {
+        const int d = page.documents[t];
+        page.z[t] = scratch[d];
+        scratch[d] = minus_infinity();
+    }
+    warp_sync();
+    int64 highest = LOWEST;
+    for (int i = lane; i < n; i += LANES) {
+        const int64 key = sortable64(scratch[i]);
+        highest = key > highest ? key : highest;
+    }
+    highest = warp_max64(highest);
+    const double largest = as_float64(highest ^ ((highest >> 63) & 0x7FFFFFFFFFFFFFFFLL));
+    const double shift = largest > minus_infinity() ? largest : 0.0;
+    for (int i = lane; i < n; i += LANES) scratch[i] = exp_(scratch[i] - shift);
+    warp_sync();
+    for (int part = lane; part < 4; part += LANES) {
+        double sum = 0.0;
+        for (int i = part; i < n; i += 4) sum += scratch[i];
+        page.quarter[part] = sum;
+    }
+    // The largest of what remains at each step, from there down.
+    for (int t = lane; t <= k; t += LANES) {
+        double top = largest;
+        for (int u = k - 1; u >= t; u--) top = larger(top, page.z[u]);
+        page.top[t] = top;
+    }
+    warp_sync();
+    for (int t = lane; t < k; t += LANES) {
+        page.kept[t] = exp_(page.top[t + 1] - page.top[t]);
+        page.own[t] = exp_(page.z[t] - page.top[t]);
+    }
+    warp_sync();
+    if (lane == 0) {
+        double total = (page.quarter[0] + page.quarter[2]) + (page.quarter[1] + page.quarter[3]);
+        page.mass[k] = total;
+        for (int t = k - 1; t >= 0; t--) {
+            total = total * page.kept[t] + page.own[t];
+            page.mass[t] = total;
+        }
+        page.largest = largest;
+    }
+    warp_sync();
+    for (int t = lane; t <= k; t += LANES)
+        page.remaining[t] = page.mass[t] > 0.0 ? page.top[t] + log_(page.mass[t]) : minus_infinity();
+    warp_sync();
+}
+
+// The gradient of the sum of G_t log pi(a_t | s_t) with respect to the scores, in place of them. `returns` is used up.
+DEVICE void policy_gradient(float *scores, int n, double temperature, const double *scratch, Page &page, int k) {
+    const int lane = lane_index();
+    for (int t = lane; t < k; t += LANES) {
+        page.kept[t] = t > 0 ? exp_(page.remaining[t] - page.remaining[t - 1]) : 1.0;
+        page.own[t] = exp_(page.z[t] - page.remaining[t]);
+    }
+    warp_sync();
+    if (lane == 0) {
+        double carried = 0.0;
+        for (int t = 0; t < k; t++) {
+            if (t > 0) carried *= page.kept[t];
+            carried += page.returns[t];
+            page.returns[t] -= page.own[t] * carried;
+        }
+        page.not_shown = -carried * exp_(page.largest - page.remaining[k - 1]) / temperature;
+    }
+    warp_sync();
+    for (int i = lane; i < n; i += LANES) scores[i] = static_cast<float>(scratch[i] * page.not_shown);
+    warp_sync();
+    for (int t = lane; t < k; t += LANES) scores[page.documents[t]] = static_cast<float>(page.returns[t] / temperature);
+    warp_sync();
+}

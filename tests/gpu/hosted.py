@@ -1,0 +1,78 @@
+"""The device's sources, compiled for a host and run by one thread: compared where there is no device."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankloop.asked import asked_for
+from rankloop.gpu.measuring import HeldOut
+from rankloop.gpu.packing import LEARNERS, HostMemory, Queries, packed_problem, packed_run, stride_of
+from rankloop.gpu.planning import groups_of, room_for, shared_bytes
+from rankloop.gpu.programs import SOURCES, fingerprint
+
+FLAGS = ["-std=c++17", "-O1", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
+
+
+@cache
+def library(source, **defines):
+    """A source as a library; compiled once for all processes of a test run."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None or os.uname().machine != "x86_64":
+        pytest.skip("a C++ compiler for x86-64 is needed: apt-get install g++")
+    given = [f"-D{name}={value}" for name, value in defines.items()]
+    folder = Path(tempfile.gettempdir()) / f"rankloop-hosted-{os.getuid()}-{fingerprint()}"
+    folder.mkdir(exist_ok=True, mode=0o700)
+    found = folder / ("-".join([source, *given]) + ".so")
+    if not found.exists():
+        partial = found.with_suffix(f".{os.getpid()}")
+        subprocess.run([compiler, *FLAGS, *given, "-x", "c++", str(SOURCES / source), "-o", partial], check=True)
+        partial.rename(found)
+    return ctypes.CDLL(str(found))
+
+
+def simulated(learners, user, data, impressions, seeds, *, group=1, variance=False, page_size=10, metrics="ndcg"):
+    """(learner, seed) with weights, values, clicks and variances, in two launches."""
+    code = LEARNERS[type(learners[0])]
+    code = library("host.cpp", LEARNER=code, GROUP=group, VARIANCE=int(variance))
+    memory = HostMemory()
+    asked = asked_for(learners[0], user, data, impressions, 1, page_size=page_size, metrics=metrics)
+    data = asked.data
+    queries = Queries.of(data.train, memory)
+    jobs = [(learner, seed) for learner in learners for seed in seeds]
+    runs = [packed_run(one.model(data.features, page_size, seed), seed, data.features) for one, seed in jobs]
+    people = [asked.user.compiled(page_size, data.train)] * len(runs)
+    groups = groups_of([seed for _, seed in jobs], group)
+    room = room_for(queries.longest, page_size)
+    left = packed_problem(
+        queries, page_size, room, asked.measures(), runs, people, groups, impressions, memory, variance=variance
+    )
+    size = shared_bytes(group, data.features, room, variance=variance)
+    half = impressions // 2
+    for first, last in ((0, half), (half, impressions)):
+        code.simulate_on_host(
+            ctypes.c_void_p(left.problem), *(ctypes.c_int64(one) for one in (len(groups), size, first, last))
+        )
+    rows = zip(left.weights[:, : data.features], left.values, left.clicks, left.variance, strict=True)
+    return list(zip(jobs, rows, strict=True))
+
+
+def evaluated(weights, split, chosen, highest, nothing_relevant="skip"):
+    """(metrics, rankers) means and (metrics, queries, rankers) values of rankers, as the device computes them."""
+    memory = HostMemory()
+    test = HeldOut.of(split, chosen, highest, nothing_relevant, memory)
+    metrics, queries = test.shape
+    columns = memory.room((stride_of(weights.shape[1]), len(weights)), np.float32)
+    columns[: weights.shape[1]] = weights.T
+    scores = memory.room((test.documents, len(weights)), np.float32)
+    values = memory.room((metrics, queries, len(weights)), np.float64)
+    means = memory.room((metrics, len(weights)), np.float64)
+    fields = memory.put(test.fields(len(weights), *map(memory.address, (columns, scores, values, means))))
+    library("evaluate.cu", DEPTH=test.depth).evaluate_on_host(ctypes.c_void_p(fields))
+    return means, values
