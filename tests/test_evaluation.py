@@ -14,7 +14,7 @@ from tests.skipping import skip_here
 from rankloop.data import load
 from rankloop.data.collection import Split
 from rankloop.errors import SettingsError
-from rankloop.evaluation import best_possible, evaluate, measured, ndcg_per_query
+from rankloop.evaluation import best_possible, evaluate, measured
 from rankloop.metrics import mean_over_queries, ndcg, value
 from rankloop.rankers import MLP, LinearWeights, Ranker
 from rankloop.rankers.linear import LINEAR, score_linear_columns
@@ -52,7 +52,7 @@ def test_equal_scores_rank_by_the_lower_row(documents):
     scores, grades = zip(*documents, strict=True)
     order = sorted(range(len(scores)), key=lambda d: (-scores[d], d))
     wanted = literal.ndcg([grades[d] for d in order], grades)
-    got = ndcg_per_query([1.0], one_query(np.array(scores, float), grades))[0]
+    got = measured([1.0], one_query(np.array(scores, float), grades)).values.item()
     assert got == pytest.approx(wanted, rel=1e-13)
 
 
@@ -60,10 +60,10 @@ def test_many_rankers_at_once_have_the_bits_of_one_at_a_time():
     split = small.split((12, 1, 25, 7, 40, 3), features=37, seed=4)
     for rankers in (1, 2, 16, 17, 33, 50):
         W = np.random.default_rng(rankers).normal(size=(rankers, 37))
-        together = ndcg_per_query(W, split)
+        together = measured(W, split).values[0]
         assert together.shape == (rankers, 6)
         for ranker in range(rankers):
-            assert together[ranker].tolist() == ndcg_per_query(W[ranker], split).tolist()
+            assert together[ranker].tolist() == measured(W[ranker], split).values[0, 0].tolist()
 
 
 def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
@@ -74,7 +74,7 @@ def test_evaluation_is_the_mean_of_literal_ndcg_over_queries():
     for begin, end in zip(split.offsets, split.offsets[1:], strict=False):
         order = begin + np.argsort(-scores[begin:end], kind="stable")
         per_query.append(literal.ndcg(split.grades[order].tolist(), split.grades[begin:end].tolist()))
-    np.testing.assert_allclose(ndcg_per_query(w, split), per_query, rtol=1e-13)
+    np.testing.assert_allclose(measured(w, split).values[0, 0], per_query, rtol=1e-13)
     kept = [v for v, ideal in zip(per_query, split.ideal_dcg, strict=True) if ideal > 0]
     assert evaluate(w, split) == pytest.approx(np.mean(kept), rel=1e-13)
 

@@ -119,12 +119,6 @@ def best_possible(split: Split, chosen: Any, highest_grade: int | None = None) -
     return measured([1.0], graded, chosen, highest_grade=highest_grade)
 
 
-def ndcg_per_query(weights: ArrayLike, split: Split, ranker: Ranker = LINEAR) -> NDArray[np.float64]:
-    """(rankers, queries) nDCG@10, or (queries,) for one ranker; 0 where nothing is relevant."""
-    values = measured(weights, split, ranker=ranker).values[0]
-    return values[0] if np.ndim(weights) == 1 else values
-
-
 def scores_of(weights: ArrayLike, X: NDArray[np.float32], ranker: Ranker = LINEAR) -> NDArray[np.float32]:
     """(rows,), one ranker's scores of X in the arithmetic of `evaluate`, so that not even a rounding changes an order.
 

@@ -139,7 +139,7 @@ class _Loop:
         kept_scores = train.longest if delay and settings["late_scores"] == "drawn" else 0
         self._pending = Pending.of(delay, page_size, learner.note_width(), kept_scores)
         self._seed = np.uint64(seed)
-        self._told_grades = learner.learns_from == "grades"
+        self._learns_from_grades = learner.learns_from == "grades"
         self._oracle = learner.ranks_by_grades
 
     def run(
@@ -178,7 +178,7 @@ class _Loop:
         except SettingsError as error:
             raise SettingsError(f"`show` of {self._learner.name}, impression {impression}: {error}") from None
         try:
-            if not self._told_grades:
+            if not self._learns_from_grades:
                 checked_clicks(self._pending.feedback[slot, :ranks], ranks)
         except SettingsError as error:
             kind = type(self._user).__name__
@@ -202,7 +202,7 @@ class _Loop:
         part = Record(record.values[first:last], record.clicks[first:last], record.variance[first:last])
         run_impressions(
             self._model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
-            self._told_grades, self._oracle, self._measures, part,
+            self._learns_from_grades, self._oracle, self._measures, part,
         )  # fmt: skip
 
 

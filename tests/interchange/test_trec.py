@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import rankloop as rl
 from rankloop.errors import DataError, SettingsError
-from rankloop.evaluation import ndcg_per_query
+from rankloop.evaluation import measured
 from rankloop.interchange import Ranker, save_ranker, write_qrels
 from rankloop.interchange import write_run as write_run_file
 from rankloop.interchange.trec import strictly_decreasing
@@ -67,7 +67,7 @@ def linear_ndcg(weights, split):
 def test_ir_measures_finds_our_ndcg_for_every_query(exported):
     weights, split, run, qrels = exported
     theirs = per_query(ir_measures.nDCG(gains=GAINS) @ 10, qrels, run)
-    ours = dict(zip(map(str, split.query_ids), ndcg_per_query(weights, split), strict=True))
+    ours = dict(zip(map(str, split.query_ids), measured(weights, split).values[0, 0], strict=True))
     assert theirs == pytest.approx(ours, abs=1e-12)
 
 

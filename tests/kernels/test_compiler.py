@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 
+import rankloop
 from rankloop.kernels.compiler import kernel, sources_fingerprint
 
 USER = """
@@ -86,6 +88,17 @@ def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_ch
         (tmp_path / name).write_text(text + "\n# edited")
         assert sources_fingerprint(tmp_path) != before
         (tmp_path / name).write_text(text)
+
+
+def test_who_works_on_the_service_the_pages_or_studies_compiles_nothing_anew(tmp_path):
+    package = tmp_path / "rankloop"
+    shutil.copytree(Path(rankloop.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    before = sources_fingerprint(package)
+    for room in ("live", "web", "studies", "logs", "cli", "client", "engines", "gpu", "interchange", "runs"):
+        for path in (package / room).rglob("*.py"):
+            if path != package / "live" / "http" / "counting.py":  # it counts with a kernel
+                path.write_text(path.read_text(encoding="utf-8") + "\n# edited", encoding="utf-8")
+        assert sources_fingerprint(package) == before, f"a kernel in {room}, or one that imports from it"
 
 
 @pytest.mark.long

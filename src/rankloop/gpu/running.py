@@ -178,9 +178,9 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
     left = packed_problem(
         queries, page_size, room, first.measures(), packed, own, groups, impressions, memory, variance=variance
     )
-    kernel = simulation(LEARNERS[type(first.learner)], shape, variance=variance)
+    launch = simulation(LEARNERS[type(first.learner)], shape, variance=variance)
     needed = shared_bytes(shape.group, data.features, room, variance=variance)
-    kernel.max_dynamic_shared_size_bytes = needed
+    launch.max_dynamic_shared_size_bytes = needed
     checkpoints = cupy.zeros((len(batch), len(points), queries.stride), cupy.float64)
     row_of = {point: row for row, point in enumerate(points)}
     began, done = time.perf_counter(), 0
@@ -188,7 +188,7 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
     for stop in sorted({*points, *range(0, impressions, _CHUNK), impressions}):
         if stop > done:
             arguments = (np.uint64(left.problem), np.int64(done), np.int64(stop))
-            kernel((len(groups),), (shape.threads,), arguments, shared_mem=needed)
+            launch((len(groups),), (shape.threads,), arguments, shared_mem=needed)
             done = stop
         if stop in row_of:
             checkpoints[:, row_of[stop]] = left.weights

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.kernels import kernel
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Group, Impression
@@ -20,6 +19,7 @@ from rankloop.live.fold import View
 from rankloop.live.interleaving import draft_seed, drafted
 from rankloop.live.settings import IncomingOrder, ModelSettings
 from rankloop.loop import rank_page
+from rankloop.policies.displacement import displacement_of_page
 
 CONTROL_DRAW = 1 << 20
 """The place in the impression's stream that decides the group of somebody unknown: far from all that methods draw."""
@@ -282,19 +282,6 @@ def _displacement(drawn: _Drawn, request: Request, group: Group) -> float:
     rank = np.empty(len(order) + len(pinned), np.int64)
     rank[order] = ranks
     return float(np.abs(rank[page[shown]] - shown).mean())
-
-
-@kernel
-def displacement_of_page(scores, page):
-    """Mean |rank shown − rank by score| of a page; of equal scores the first candidate stands first."""
-    total = 0
-    for shown in range(page.size):
-        document = page[shown]
-        own, rank = scores[document], 0
-        for other in range(scores.size):
-            rank += scores[other] > own or (scores[other] == own and other < document)
-        total += abs(rank - shown)
-    return total / page.size
 
 
 def _rest(order: NDArray[np.int64], page: Sequence[int] | NDArray[np.int64]) -> list[int]:
