@@ -57,7 +57,7 @@ test-crash: $(VENV)/.installed-dev components  ## a hundred kills of the service
 	@$(BIN)/python -m pytest -m crash
 
 test-gpu: $(VENV)/.installed-dev             ## runs on a GPU against runs on the CPU; needs a CUDA device and CuPy
-	@$(BIN)/python -m pytest -n0 -m gpu tests/gpu
+	@$(BIN)/python -m pytest -n0 -m gpu tests/gpu tests/benchmark
 
 mutate: $(VENV)/.installed-dev components      ## mistakes made on purpose: does a test notice each? (takes hours)
 	@$(BIN)/python -m tests.mutants $(ARGS)

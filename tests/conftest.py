@@ -37,3 +37,14 @@ def store(address):
     store = open_store(address)
     yield store
     store.close()
+
+
+@pytest.fixture
+def device():
+    """Skip where there is no CUDA device: no package can bring one."""
+    from rankloop.gpu import why_no_device
+    from tests.skipping import skip_here
+
+    reason = why_no_device()
+    if reason is not None:
+        skip_here(reason)
