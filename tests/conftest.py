@@ -42,8 +42,9 @@ def store(address):
 @pytest.fixture
 def device():
     """Skip where there is no CUDA device: no package can bring one."""
-    from rankloop.gpu import why_no_device
     from tests.skipping import skip_here
+
+    from rankloop.gpu import why_no_device
 
     reason = why_no_device()
     if reason is not None:
