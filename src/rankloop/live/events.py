@@ -106,6 +106,10 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
         """(candidates, features), as stored."""
         return np.frombuffer(self.features, PRECISIONS[precision]).reshape(len(self.candidates), -1)
 
+    def score_values(self) -> NDArray[np.float32]:
+        """(candidates,), the scores that the page was drawn by."""
+        return np.frombuffer(self.scores, "<f4")
+
     def drawn(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """What was not pinned: ranks, candidates, and the documents at those ranks as places among those candidates."""
         page = np.array(self.page, np.int64)

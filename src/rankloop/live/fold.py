@@ -227,7 +227,7 @@ class Fold:
     ) -> tuple[Page, list[float]]:
         """The page as the learner drew it: without what was pinned, which it did not choose."""
         documents = np.array(impression.page, np.int64)
-        scores = np.frombuffer(impression.scores, np.float32)
+        scores = impression.score_values()
         ranks = None
         if impression.pinned:
             ranks, free, documents = impression.drawn()

@@ -144,7 +144,7 @@ class _Settling:
         self._add(entry.model, Kind.CLICKED, entry.number, entry.at, b"", body)
         if row is None:
             return Fate(late=len(entry.ranks), closed=True)
-        values, fate = merge_clicks(np.frombuffer(row.clicks, "<f4"), entry.ranks, entry.values)
+        values, fate = merge_clicks(row.click_values(), entry.ranks, entry.values)
         row = row._replace(clicks=values.tobytes())
         if key in self.opened:
             self.opened[key] = row
@@ -158,7 +158,7 @@ class _Settling:
         row = self._find(key)
         if row is None:
             return None
-        clicks = np.frombuffer(row.clicks, "<f4")
+        clicks = row.click_values()
         offset = self._add(
             entry.model, Kind.CLOSED, entry.number, entry.at, b"",
             encode(Closing(row.shown, clicks.tolist(), entry.why)),

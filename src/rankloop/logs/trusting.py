@@ -37,5 +37,5 @@ def note(effect: TrustEffect, event: Event, shown: Event | None, temperature: fl
     ranks, free, documents = impression.drawn()
     kept = ranks < RANKS
     if kept.any():
-        z = np.frombuffer(impression.scores, np.float32)[free].astype(np.float64) / temperature
+        z = impression.score_values()[free].astype(np.float64) / temperature
         effect.note(z, documents[kept], np.array(closing.clicks)[ranks[kept]], ranks[kept])

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankloop.errors import SettingsError
 
 Rows = Sequence[Sequence[Any]]
@@ -50,6 +53,10 @@ class Open(NamedTuple):
     group: int
     displacement: float
     clicks: bytes
+
+    def click_values(self) -> NDArray[np.float32]:
+        """What has been clicked so far, rank by rank."""
+        return np.frombuffer(self.clicks, "<f4")
 
 
 SPANS = (1, 60, 1440)

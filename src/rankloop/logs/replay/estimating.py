@@ -134,7 +134,7 @@ class Evaluator:
         ranks, free, places = impression.drawn()
         if len(ranks) == 0:
             return "pinned"
-        drawn = np.frombuffer(impression.scores, np.float32)[free]
+        drawn = impression.score_values()[free]
         raw = impression.matrix(self._logged.precision)
         try:
             weights = [

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
 from rankloop.errors import SettingsError
 from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
@@ -112,7 +111,7 @@ class Replay:
             return shown
         impression: Impression = decode(shown.kind, shown.body)
         _, free, documents = impression.drawn()
-        notes = new.notes_of(np.frombuffer(impression.scores, np.float32)[free], documents)
+        notes = new.notes_of(impression.score_values()[free], documents)
         return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
 
 

@@ -52,7 +52,7 @@ def newest_pages(
 ) -> list[Shown]:
     """The newest pages, open ones too, the newest first; those that were erased, compacted away or cannot be
     read are left out."""
-    waiting = [(row.shown, "open", np.frombuffer(row.clicks, "<f4")) for row in store.newest_open(model, limit)]
+    waiting = [(row.shown, "open", row.click_values()) for row in store.newest_open(model, limit)]
     closed = []
     for event in store.newest_closings(model, limit):
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
@@ -132,6 +132,6 @@ def _keeps_first(impression: Impression, settings: ModelSettings) -> float | Non
 
 def _logits(impression: Impression, spread: float) -> NDArray[np.float64]:
     """score / T; −∞ for what was pinned, and not free to be drawn."""
-    z = np.frombuffer(impression.scores, "<f4").astype(np.float64) / spread
+    z = impression.score_values().astype(np.float64) / spread
     z[[impression.page[rank] for rank in impression.pinned]] = -np.inf
     return z
