@@ -28,7 +28,7 @@ def test_when_the_page_is_there_its_address_is_told_and_opened(demo):
     code, out, _, opened = demo("--port", "0")
     assert code == 0
     [address] = opened
-    assert f"The demo is at {address} (Ctrl-C ends it)" in out
+    assert f"The demo is at {address} (Ctrl-C stops it)" in out
     assert ":0/" not in address
 
 

@@ -25,7 +25,7 @@ def test_an_old_log_becomes_the_settings_of_a_model(rankloop, tmp_path):
     assert code == 0
     assert json.loads(out)["learner"] == {"learner": "Posterior", "start_pages": 30.0}
     assert "100 pages" in err
-    assert "how likely people look at each rank, learned: 1.00, 0." in err
+    assert "how likely people are to look at each rank, learned: 1.00, 0." in err
     code, _, err = rankloop(
         "warm-up", tmp_path / "old.parquet", "--examination", "1,high", "--out", tmp_path / "m.json"
     )

@@ -13,7 +13,7 @@ from rankloop.cli.terminal import err, open_browser, out, working
 def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8090,
     store: Annotated[
-        str | None, typer.Option(help="Keep the log here, a SQLite file; without it, the log goes with the demo.")
+        str | None, typer.Option(help="Keep the log in this SQLite file; by default it is deleted with the demo.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of pages and simulated visitors: the same seed, the same story.")] = 1,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
@@ -31,7 +31,7 @@ def demo(
         if not answers:
             err.print(f"rankloop: the first page did not come within {PATIENCE:g} s; try {address} yourself")
             return
-        out.print(f"The demo is at {address} (Ctrl-C ends it)")
+        out.print(f"The demo is at {address} (Ctrl-C stops it)")
         sys.stdout.flush()
         if browser:
             open_browser(address)

@@ -49,7 +49,7 @@ def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> N
 
 @commands.command()
 def stop(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """Interleave no more; pages that are still open will count."""
+    """Stop interleaving; pages that are still open will count."""
     from rankloop.client import Client
 
     with Client(url, key, timeout=PATIENCE) as client:

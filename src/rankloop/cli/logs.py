@@ -112,7 +112,7 @@ def compact(
     with progress("compacting", shown=not json) as update:
         done = compact(store, keep_days, now(), update)
     said = f"deleted {done.events:,} events and {done.snapshots:,} snapshots before {done.first_offset:,}; "
-    said += f"the disk got {size(done.freed_bytes)} back" if done.shrunk else "their room is used for new events"
+    said += f"the disk got {size(done.freed_bytes)} back" if done.shrunk else "the space is reused for new events"
     _say(json, done, said)
 
 
@@ -131,7 +131,7 @@ def backup(store: Store, file: NewFile, json: Json = False) -> None:
 def restore(
     file: Annotated[Path, typer.Argument(help="What backup wrote.")], store: NewStore, json: Json = False
 ) -> None:
-    """Make a new log from a backup; one that is there is never overwritten."""
+    """Make a new log from a backup; an existing one is never overwritten."""
     from rankloop.logs.importing import restore
 
     with progress("restoring", shown=not json) as update:
@@ -206,7 +206,7 @@ def in_events(count: int, model: str) -> str:
     """That a refold does not reach everything."""
     return (
         f"what was erased may still be in {counted(count, 'state')} that {model} once returned to, in the log's events "
-        f"of roll backs and refolds, until compact deletes those"
+        f"of rollbacks and refolds, until compact deletes those"
     )
 
 

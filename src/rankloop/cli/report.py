@@ -27,11 +27,9 @@ def report(
         ),
     ] = None,
     width: Annotated[
-        str | None, typer.Option(help="Of a figure in print: 3.3in, 8.4cm, 84mm or 240pt; 7in unless told otherwise.")
+        str | None, typer.Option(help="Of a figure in print: 3.3in, 8.4cm, 84mm or 240pt; 7in by default.")
     ] = None,
-    height: Annotated[
-        str | None, typer.Option(help="Likewise; as high as it needs to be unless told otherwise.")
-    ] = None,
+    height: Annotated[str | None, typer.Option(help="Likewise; as high as needed by default.")] = None,
     serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
     host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
@@ -75,7 +73,7 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
         number = len(find_studies(folder))
         studies = f"{number} {'study' if number == 1 else 'studies'} of {folder}"
         what = studies if number else f"{folder}, which has no studies yet,"
-        err.print(f"rankloop shows {what} on {address}   (Ctrl-C ends)", markup=False)
+        err.print(f"rankloop shows {what} on {address}   (Ctrl-C stops it)", markup=False)
         if browser:
             open_browser(address)  # the system queues the request until the server answers
 

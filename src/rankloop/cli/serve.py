@@ -18,7 +18,7 @@ class LogForm(StrEnum):
 
 @app.command()
 def serve(
-    store: Annotated[str, typer.Argument(help="The log: a SQLite file (made if new), or postgresql://…")] = STORE,
+    store: Annotated[str, typer.Argument(help="The log: a SQLite file (created if new), or postgresql://…")] = STORE,
     host: Annotated[
         str, typer.Option(help="Where to listen; other machines only if there are API keys.")
     ] = "127.0.0.1",
@@ -32,7 +32,7 @@ def serve(
         float, typer.Option(min=0.1, help="Requests a second for all who show no key, once there are keys.")
     ] = 100.0,
     keyless_connections: Annotated[
-        int, typer.Option(min=1, help="Connections without a key; with one too many, the oldest ends.")
+        int, typer.Option(min=1, help="Connections without a key; beyond that, the oldest is closed.")
     ] = 256,
     log: Annotated[LogForm, typer.Option(help="How the service's own log lines look.")] = LogForm.text,
     plugin: Plugin = None,

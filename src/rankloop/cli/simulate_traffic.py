@@ -33,7 +33,7 @@ def simulate_traffic(
         str | None,
         typer.Option(envvar="RANKLOOP_API_KEY", help="An API key that may rank, click and admin, if one is needed."),
     ] = None,
-    model: Annotated[str, typer.Option(help="The model to teach; made if it is not there.")] = "simulated",
+    model: Annotated[str, typer.Option(help="The model to teach; created if it does not exist.")] = "simulated",
     learner: Annotated[str | None, typer.Option(help="Of a new model: Posterior (default), ROLTR, PDGD, …")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE of the learner.")] = None,
     page_size: Annotated[int | None, typer.Option(min=1, help="Of a new model; 10 by default.")] = None,

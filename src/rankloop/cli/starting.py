@@ -45,7 +45,7 @@ def warm_up(
         typer.Option(help="A table of document (and query) and feature.NAME, if the log has none."),
     ] = None,
     examination: Annotated[
-        str | None, typer.Option(help="How likely people look at each rank, such as 1,0.7,0.5; learned if not given.")
+        str | None, typer.Option(help="How likely each rank is looked at, such as 1,0.7,0.5; learned if not given.")
     ] = None,
     page_size: Annotated[int | None, typer.Option(min=1, help="Of the live model; the log's if not given.")] = None,
     start_pages: Annotated[
@@ -72,7 +72,7 @@ def warm_up(
         made.add_row(feature, f"{weight:.3f}", f"{deviation:.3f}")
     print_table(made, to=err)
     curve = ", ".join(f"{value:.2f}" for value in warm.belief.examination)
-    err.print(f"how likely people look at each rank, {'learned' if examination is None else 'given'}: {curve}")
+    err.print(f"how likely people are to look at each rank, {'learned' if examination is None else 'given'}: {curve}")
     _write(out, warm.settings(name, start_pages), name)
 
 

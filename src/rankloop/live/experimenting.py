@@ -48,7 +48,7 @@ def _number_of(service: Service, model: LiveModel, arm: str) -> int:
 
 
 async def stop_experiment(service: Service, model: LiveModel) -> ExperimentReport:
-    """Interleave no more; pages that are still open will count."""
+    """Stop interleaving; pages that are still open will count."""
     if model.view().experiment is None:
         raise RequestError("no_experiment", f"model {model.settings.name!r} has no experiment running")
     await decided(service, model, Control(model.id, Kind.EXPERIMENT_STOPPED, now()))

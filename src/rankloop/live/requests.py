@@ -41,7 +41,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     keyless_rate: float = 100.0
     """Requests a second for all those without a key together; more wait for their turn."""
     keyless_connections: int = 256
-    """Connections without a key; with one too many, the oldest ends."""
+    """Connections without a key; beyond that, the oldest is closed."""
 
 
 class Candidate(msgspec.Struct, forbid_unknown_fields=True):

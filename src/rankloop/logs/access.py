@@ -86,7 +86,7 @@ def clean_since(store: Reader, model: int) -> int | None:
 
 
 def remembering_events(store: Reader, model: int) -> int:
-    """How many events of roll backs and refolds hold a state that may have learned from what was erased: no refold
+    """How many events of rollbacks and refolds hold a state that may have learned from what was erased: no refold
     takes it out of them, but compacting deletes them."""
     erased = store.events(0, 1, kinds=(Kind.ERASED,), model=model)
     if not erased:

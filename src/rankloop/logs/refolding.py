@@ -56,7 +56,7 @@ class Refolded(msgspec.Struct, frozen=True):
         lost_states: such roll backs to states that cannot be read: they are passed over.
         forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
         remembering: snapshots that are still there, and may have learned from what was erased since.
-        remembering_events: roll backs and refolds in the log whose states may have, too.
+        remembering_events: rollbacks and refolds in the log whose states may have, too.
     """
 
     model: str

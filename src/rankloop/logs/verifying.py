@@ -38,7 +38,7 @@ class ModelVerified(msgspec.Struct, frozen=True):
         begins: from where they were computed: `the beginning`, `version 12`, or `nowhere`.
         remembers: whether its weights may have learned from what was erased since.
         after_erasure: how many could not be computed again, because pages before them were erased.
-        remembering_events: roll backs and refolds in the log whose states may have learned from what was erased.
+        remembering_events: rollbacks and refolds in the log whose states may have learned from what was erased.
     """
 
     name: str

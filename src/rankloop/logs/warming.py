@@ -59,7 +59,7 @@ def warm_up(log: ClickLog, examination: list[float] | None = None, *, page_size:
 
     Args:
         log: with features.
-        examination: how likely people look at each rank, beside the first; None: it is learned.
+        examination: how likely people are to look at each rank, beside the first; None: it is learned.
         page_size: of the live model; None: the deepest rank of the log.
     """
     if log.features is None:
