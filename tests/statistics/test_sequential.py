@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankloop.statistics.intervals import anytime_half_width
-from rankloop.statistics.sequential import FEWEST, PARTS, Margins, limited, variance_between
+from rankloop.statistics.sequential import FEWEST, FREE, PARTS, TIMES, Margins, limited, variance_between
 
 SURE = 0.05
 """The share of experiments that may ever be called decided though there is nothing to decide."""
@@ -91,6 +91,27 @@ def test_one_part_counts_for_little_more_than_the_others():
     assert margins.found().mean > -0.25
     assert not margins.found().is_decided
     assert margins.sums[0].max() == 5_001
+
+
+@pytest.mark.parametrize("often", [[-1.0] * 300, [1.0, -1.0] * 150, []], ids=["leans", "wavers", "nobody"])
+def test_it_is_what_a_literal_reading_of_the_definition_says(often):
+    """Part 3 comes often, to one side or to either; of its pages, and of their squares, a share counts."""
+    margins = Margins()
+    for who in range(90):
+        margins.note(who, (1.0, -0.5, 0.25)[who % 3])
+    for margin in often:
+        margins.note(3, margin)
+    pages, values, squares = margins.sums.tolist()
+    others = {part: sum(pages) - pages[part] for part in range(90)}
+    counted = {part: min(pages[part], FREE + TIMES * others[part] / 89) for part in others}
+    share = {part: counted[part] / pages[part] for part in others}
+    total = sum(counted.values())
+    mean = sum(values[part] * share[part] for part in others) / total
+    within = sum(squares[part] * share[part] ** 2 for part in others)
+    between = 90 / 89 * sum((values[part] * share[part] - mean * counted[part]) ** 2 for part in others)
+    spent = max(within, between)
+    half = anytime_half_width(spent**0.5 / total, spent)
+    assert margins.found()[:3] == pytest.approx((mean, mean - half, mean + half), rel=1e-12)
 
 
 def test_several_tests_are_sure_of_all_together():
