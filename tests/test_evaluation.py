@@ -6,8 +6,9 @@ from pathlib import Path
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.metrics.test_formulas import EXACT, as_ir_measures
 from tests.skipping import skip_here
 
@@ -22,7 +23,7 @@ from rankloop.rankers.linear import LINEAR, score_linear_columns
 from .proofs import literal, small
 
 MQ2008 = Path(__file__).parents[2] / "shared" / "data" / "MQ2008"
-proof = settings(deadline=None, max_examples=60)
+proof = examples(60)
 
 
 def one_query(scores, grades) -> Split:

@@ -7,8 +7,9 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import DivergenceError, RankloopError, SettingsError
 from rankloop.learners import (
@@ -109,7 +110,7 @@ def test_every_learner_is_tried():
 
 @pytest.mark.parametrize("name", ANY_LEARNER)
 @given(data=st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_a_learner_comes_back_from_its_settings_also_through_json(name, data):
     learner = data.draw(ANY_LEARNER[name])
     plain = to_settings(learner)
@@ -122,7 +123,7 @@ def test_a_learner_comes_back_from_its_settings_also_through_json(name, data):
 
 @pytest.mark.parametrize("name", ANY_LEARNER)
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_settings_hold_only_what_toml_can_write(name, data):
     """Strings, numbers, booleans, lists and tables; TOML has no null."""
 

@@ -3,9 +3,10 @@
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.examples import examples
 
 from rankloop.data.normalise import normalise
 
@@ -28,7 +29,7 @@ def literal(rows: np.ndarray) -> np.ndarray:
     return out
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(values, min_size=1, max_size=3))
 def test_normalisation_is_the_definition(queries):
     width = min(rows.shape[1] for rows in queries)

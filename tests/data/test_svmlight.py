@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
+from tests.examples import examples
 from tests.skipping import skip_here
 
 from rankloop.data.svmlight import reader as svmlight
@@ -51,7 +52,7 @@ def assert_same(split, path: Path, **options) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.lists(document, min_size=1, max_size=5), min_size=1, max_size=5), st.data())
 def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queries, data):
     lines = lines_of(queries)
@@ -66,7 +67,7 @@ def test_any_well_formed_text_gives_scikit_learns_arrays(tmp_path_factory, queri
     assert_same(svmlight.read(path), ordered)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.integers(0, 2**64 - 1), st.integers(-345, 310))
 def test_decimals_have_the_bits_of_pythons_float(digits, exponent):
     value, sure = to_float(np.uint64(digits), exponent)
@@ -75,7 +76,7 @@ def test_decimals_have_the_bits_of_pythons_float(digits, exponent):
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.text("0123456789", min_size=1, max_size=40), min_size=1, max_size=4), st.data())
 def test_values_are_correctly_rounded_whatever_their_length(tmp_path_factory, numbers, data):
     exponents = [data.draw(st.sampled_from(["", "e-5", "E3", "e+17", "e-40"])) for _ in numbers]

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.kernels.selection import sortable32, sortable64, take_largest
 
-proof = settings(max_examples=200)
+proof = examples(200)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 finite32 = st.floats(allow_nan=False, allow_infinity=False, width=32)
 

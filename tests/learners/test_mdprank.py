@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import MDPRank
 from rankloop.online import OnlineRanker
@@ -15,7 +16,7 @@ GAMMA = {"paper": 1.0, "authors": 0.0}
 
 @pytest.mark.parametrize("variant", ["paper", "authors"])
 @given(grades=st.lists(st.integers(0, 4), min_size=1, max_size=10))
-@settings(max_examples=60)
+@examples(60)
 def test_returns_come_from_the_variants_rewards_and_discount(variant, grades):
     wanted = literal.returns(literal.mdprank_rewards(variant, grades), GAMMA[variant])
     np.testing.assert_allclose(MDPRank(variant=variant).returns(grades), wanted, rtol=1e-13)
@@ -33,7 +34,7 @@ def test_a_discount_of_its_own_replaces_the_variants():
     temperature=st.sampled_from([0.5, 1.0, 2.0]),
     random=st.randoms(use_true_random=False),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_the_gradient_is_the_double_sum_of_these_returns(variant, scores, temperature, random):
     page = random.sample(range(len(scores)), random.randint(1, len(scores)))
     grades = [random.randint(0, 4) for _ in page]

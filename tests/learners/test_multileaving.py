@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners.multileaving import credit, multileave, order_keys, team_draft
@@ -28,7 +29,7 @@ def comparisons(draw):
 
 
 @given(comparisons())
-@settings(max_examples=150)
+@examples(150)
 def test_credit_is_the_posterior_over_all_assignments_of_rankers_to_ranks(comparison):
     rankings, page, clicks = comparison
     wanted = np.array(clicks) @ literal.placed_by(rankings, page)
@@ -37,7 +38,7 @@ def test_credit_is_the_posterior_over_all_assignments_of_rankers_to_ranks(compar
 
 
 @given(comparisons())
-@settings(max_examples=150)
+@examples(150)
 def test_credits_sum_to_the_clicks_and_every_ranker_has_a_share(comparison):
     rankings, page, clicks = comparison
     credits = credit(rankings, page, clicks)
@@ -112,7 +113,7 @@ def drafted(rankings, size, impression) -> tuple[list[int], list[int]]:
     st.integers(1, 6).flatmap(lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))),
     st.integers(0, 1000),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_team_draft_is_balanced_and_each_team_picks_its_best_remaining(rankings, impression):
     page, teams = drafted(rankings, len(rankings[0]), impression)
     for t, (document, team) in enumerate(zip(page, teams, strict=True)):
@@ -138,7 +139,7 @@ def test_equal_scores_are_ordered_uniformly_at_random(documents):
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=9))
-@settings(max_examples=300)
+@examples(300)
 def test_order_keys_are_distinct_and_ordered_as_the_scores(values):
     scores = np.array(values, np.float32).reshape(-1, 1)
     keys = np.zeros((1, len(values)), np.int64)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.kernels.triangular import whole_lanes
 from rankloop.learners.page_likelihood import (
@@ -86,7 +87,7 @@ def a_page(seed: int, shown: int):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(2, RANKS))
 def test_gradient_and_information_are_the_derivatives_of_the_likelihood(seed, shown):
     X, page, rank, spread, clicks, at = a_page(seed, shown)
@@ -100,7 +101,7 @@ def test_gradient_and_information_are_the_derivatives_of_the_likelihood(seed, sh
     np.testing.assert_allclose(information, -curvature, rtol=0, atol=1e-4)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(2, RANKS))
 def test_the_information_is_the_covariance_that_the_shares_give(seed, shown):
     X, page, rank, spread, clicks, at = a_page(seed, shown)
@@ -115,7 +116,7 @@ def test_the_information_is_the_covariance_that_the_shares_give(seed, shown):
     np.testing.assert_allclose(information, wanted, rtol=0, atol=1e-12 * max(1.0, np.abs(wanted).max()))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 10_000), st.integers(2, RANKS))
 def test_the_number_of_clicks_has_the_negative_binomial_s_gradient_and_expected_information(seed, shown):
     """The information is the mean of the squared gradient over the distribution that the parameters give."""

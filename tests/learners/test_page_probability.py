@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import DBGD, PMGD
 from rankloop.learners.multileaving import drafted_log_probability, multileaved_log_probability
@@ -32,7 +33,7 @@ def compared(draw, least: int = 1, most: int = 4):
 
 
 @given(compared())
-@settings(max_examples=60)
+@examples(60)
 def test_multileaved_pages_have_probabilities_that_sum_to_one(comparison):
     rankings, size = comparison
     documents = len(rankings[0])
@@ -44,7 +45,7 @@ def test_multileaved_pages_have_probabilities_that_sum_to_one(comparison):
 
 
 @given(compared(most=3), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@examples(100)
 def test_a_multileaved_page_is_as_likely_as_all_assignments_of_rankers_to_it(comparison, random):
     rankings, size = comparison
     page = random.sample(range(len(rankings[0])), size)
@@ -53,7 +54,7 @@ def test_a_multileaved_page_is_as_likely_as_all_assignments_of_rankers_to_it(com
 
 
 @given(compared(least=2, most=2))
-@settings(max_examples=100)
+@examples(100)
 def test_a_drafted_page_is_as_likely_as_the_coins_that_lead_to_it(comparison):
     rankings, size = comparison
     total = 0.0

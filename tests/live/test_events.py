@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.examples import examples
 
 from rankloop.learners import ROLTR
 from rankloop.live.errors import RequestError
@@ -58,7 +59,7 @@ BODIES = {
 }
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(sorted(BODIES)).flatmap(lambda kind: st.tuples(st.just(kind), BODIES[kind])))
 def test_bodies_come_back_as_they_went_in(event):
     kind, body = event
@@ -86,7 +87,7 @@ def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
 # Precision
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from(sorted(PRECISIONS)),
     arrays.arrays(np.float64, st.tuples(st.integers(1, 6), st.just(3)), elements=st.floats(-1000, 1000)),

@@ -5,8 +5,9 @@ import itertools
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
@@ -114,7 +115,7 @@ def test_a_network_goes_on_after_any_event_with_the_same_bits():
     assert summary_of(fold.state()).weights.tolist() == fold.ranker.weights.tolist()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.lists(st.booleans(), min_size=60, max_size=60))
 def test_the_chunks_in_which_a_log_is_read_make_no_difference(restarts):
     diary = DIARIES["ROLTR"]
@@ -207,7 +208,7 @@ def test_without_delay_both_are_the_same_bits():
 # Graded rewards
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.floats(0, 1, width=32), min_size=4, max_size=4), st.sampled_from(["ips+-", "naive-", "ips+"]))
 def test_a_graded_reward_is_so_much_of_a_click_and_the_rest_of_none(values, reward):
     X = candidates(4)

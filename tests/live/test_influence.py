@@ -5,8 +5,9 @@ import json
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import PDGD, ROLTR, PairRank, Posterior
 from rankloop.live.errors import StateError
@@ -57,7 +58,7 @@ def test_the_first_pages_count_in_full_and_later_ones_less_and_less():
     assert weights[10:] == [min(1.0, 20 / (2 * n)) ** 2 for n in range(11, 61)]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(0, 3_000), st.integers(1, 2_000), st.sampled_from([1, 5, 20]), st.sampled_from([0.0, 0.01, 0.1]))
 def test_a_client_never_counts_for_more_than_their_pages_and_a_share_of_the_others(others, pages, free, share):
     guards, influence = Guards(client_pages=free, client_share=share), Influence()

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.live.interleaving import EVERYBODYS, credit, draft_seed, drafted
 
@@ -11,7 +12,7 @@ from ..proofs.test_team_draft import compared, played_out
 
 
 @given(compared(), st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_live_draft_is_one_of_these_and_what_all_agree_on_is_nobodys(comparison, number):
     orders, size = comparison
     page, teams = drafted([np.array(order[:size]) for order in orders], len(orders[0]), 3, number, {})

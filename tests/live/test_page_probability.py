@@ -6,8 +6,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.learners.contract import copy_of
@@ -51,7 +52,7 @@ def temperature_of(learner) -> float:
 # Plackett–Luce
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=6),
     st.sampled_from([0.05, 0.5, 1.0, 3.0, 100.0]),

@@ -8,9 +8,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.examples import examples
 from tests.patience import PATIENCE
 
 from rankloop.learners import DBGD, PDGD, PMGD, ROLTR
@@ -46,7 +47,7 @@ def pinned_pages(draw):
 # Pins
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(pinned_pages(), st.sampled_from([ROLTR(), DBGD(), PMGD(candidates=2)]), st.integers(0, 1000))
 def test_every_page_has_its_pins_in_their_place_and_every_other_document_at_most_once(asked, learner, number):
     candidates, size, pinned = asked
@@ -216,7 +217,7 @@ def test_groups_are_the_same_in_every_process():
     assert json.loads(there.stdout) == here
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(pinned_pages())
 def test_the_control_group_sees_the_incoming_order_with_pins_in_their_place(asked):
     candidates, size, pinned = asked
@@ -287,7 +288,7 @@ def test_a_page_is_a_function_of_settings_state_number_and_request():
     assert Ranking(model()).rank(view, asked, 3).impression == pages[0]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(pinned_pages(), st.integers(0, 10**6))
 def test_displacement_is_how_far_free_documents_stand_from_where_they_would_without_exploration(asked, number):
     candidates, size, pinned = asked

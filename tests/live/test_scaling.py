@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import ROLTR, Posterior
@@ -59,7 +60,7 @@ def test_running_standardisation_is_that_of_everything_learned_from_and_the_quer
     assert scaler.count == sum(map(len, queries))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(QUERIES, QUERIES)
 def test_looking_at_a_query_changes_nothing_until_it_is_learned_from(one, two):
     looked, fresh = Scaler("running", FEATURES), Scaler("running", FEATURES)
@@ -68,7 +69,7 @@ def test_looking_at_a_query_changes_nothing_until_it_is_learned_from(one, two):
     assert looked.apply(two).tobytes() == fresh.apply(two).tobytes()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(QUERIES, min_size=1, max_size=4), QUERIES)
 def test_frozen_statistics_are_those_at_that_moment_and_stay(queries, later):
     scaler = Scaler("running", FEATURES)
@@ -129,7 +130,7 @@ def test_impossible_numbers_are_refused(shift, spread, reason):
         Scaler(Fixed(shift, spread), 2)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(QUERIES, min_size=2, max_size=6), st.integers(0, 5))
 def test_going_on_from_a_snapshot_gives_the_same_bits(queries, cut):
     whole, first = Scaler("running", FEATURES), Scaler("running", FEATURES)
@@ -267,7 +268,7 @@ def literal_deviation(column) -> float:
     return (sum((v - mean) ** 2 for v in near) / len(near)) ** 0.5
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(QUERIES, min_size=1, max_size=9))
 def test_robust_scaling_is_the_geometric_mean_of_deviations_at_the_last_doubling(queries):
     scaler = Scaler("robust", FEATURES)

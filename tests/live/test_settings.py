@@ -2,8 +2,9 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
@@ -27,7 +28,7 @@ LEARNERS = [
 ]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from(LEARNERS),
     st.integers(0, 2**64 - 1),

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
@@ -82,7 +83,7 @@ def test_without_a_sample_evenly_spaced_scores_stand_for_a_query():
     assert "100 candidates" in report.assumes
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.lists(st.integers(0, 50).map(float), min_size=2, max_size=8, unique=True), min_size=1, max_size=4),
     st.floats(0.55, 0.99),

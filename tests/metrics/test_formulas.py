@@ -5,9 +5,10 @@ import math
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RR, P, nDCG
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.metrics import value
@@ -15,7 +16,7 @@ from rankloop.metrics.formulas import Measures, measure
 from rankloop.metrics.names import named
 
 graded = st.lists(st.integers(0, 4), min_size=1, max_size=40)
-proof = settings(max_examples=60, deadline=None)
+proof = examples(60)
 EXPONENTIAL = nDCG(gains={grade: 2**grade - 1 for grade in range(5)})
 EXACT = {
     "ndcg@10": EXPONENTIAL @ 10,

@@ -5,16 +5,17 @@ import math
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
+from tests.examples import examples
 
 from rankloop.metrics import dcg, gains, ideal_dcg, ndcg
 
 from ..proofs import literal
 
 graded = st.lists(st.integers(0, 4), min_size=2, max_size=25)
-proof = settings(max_examples=60)
+proof = examples(60)
 
 
 def ranked(grades, seed) -> tuple[np.ndarray, np.ndarray]:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.offpolicy import Greedy, PlackettLuce, expected_examination, position_probabilities
@@ -15,7 +16,7 @@ scores_of_few = st.lists(st.floats(-20, 20), min_size=1, max_size=6)
 
 
 @given(scores=scores_of_few, ranks=st.integers(1, 6), temperature=st.sampled_from([0.3, 1.0, 4.0]))
-@settings(max_examples=60)
+@examples(60)
 def test_position_probabilities_are_those_of_all_pages_added_up(scores, ranks, temperature):
     policy, ranks = PlackettLuce(temperature), min(ranks, len(scores))
     counted = counted_positions(scores, ranks, policy)

@@ -5,8 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.policies import log_probability, probability, sample, score_gradient
@@ -75,7 +76,7 @@ def test_a_page_larger_than_the_candidates_shows_each_of_them_once():
     st.floats(0.1, 10.0),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_page_probabilities_are_the_product_of_softmaxes(scores, temperature, random):
     page = random.sample(range(len(scores)), random.randint(1, len(scores)))
     exact = literal.page_probability(scores, page, temperature)

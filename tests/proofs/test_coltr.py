@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners.coltr import counterfactual_risk
 
@@ -34,7 +35,7 @@ def risks(scores, page, clicks, variance_weight=1.0) -> np.ndarray:
 
 @pytest.mark.slow
 @given(impressions(), st.sampled_from([0.0, 0.5, 1.0]))
-@settings(max_examples=300)
+@examples(300)
 def test_the_risk_is_the_definition_with_softmax_over_all_candidates(impression, variance_weight):
     scores, page, clicks = impression
     wanted = [literal.coltr_risk(scores[0], s, page, clicks, variance_weight) for s in scores]

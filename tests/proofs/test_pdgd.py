@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import PDGD
 
@@ -26,7 +27,7 @@ def impressions(draw, score=moderate, most=7):
 @example(([0.0, 1.0, 2.0], [2, 0, 1], [0, 0, 0]))
 @example(([0.0, 1.0, 2.0], [2, 0, 1], [1, 1, 1]))
 @example(([0.0, 1.0, 2.0, -1.0], [2, 0, 1, 3], [1, 0, 0, 0]))
-@settings(max_examples=300)
+@examples(300)
 def test_the_gradient_is_the_transcription_with_whole_page_probabilities(impression):
     scores, page, clicks = impression
     wanted = literal.pdgd_gradient(scores, page, clicks)
@@ -36,7 +37,7 @@ def test_the_gradient_is_the_transcription_with_whole_page_probabilities(impress
 
 @pytest.mark.slow
 @given(impressions(score=clusters))
-@settings(max_examples=200)
+@examples(200)
 def test_the_gradient_is_right_with_scores_ten_thousand_apart(impression):
     scores, page, clicks = impression
     wanted = literal.pdgd_gradient(scores, page, clicks)
@@ -66,7 +67,7 @@ def test_no_document_below_the_one_after_the_last_click_is_in_a_pair():
     st.floats(0, 1),
     st.floats(0, 2),
 )
-@settings(max_examples=25)
+@examples(25)
 def test_documents_that_attract_equally_give_no_expected_gradient(size, scores, attraction, eta):
     """The sum over all pages and all clicks, under position bias."""
     total = np.zeros(len(scores))

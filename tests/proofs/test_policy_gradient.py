@@ -5,8 +5,9 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import ROLTR
 from rankloop.policies import score_gradient
@@ -15,8 +16,8 @@ from rankloop.rewards import REWARDS, returns
 
 from . import literal
 
-proof = settings(max_examples=200)
-small_proof = settings(max_examples=40)
+proof = examples(200)
+small_proof = examples(40)
 
 
 moderate = st.floats(-5, 5)
@@ -105,7 +106,7 @@ def far_apart(width: int):
 @pytest.mark.parametrize("discount", [0.0, 0.5, 1.0])
 def test_scores_ten_thousand_apart_keep_the_gradient_right(width, discount):
     @given(impressions(score=far_apart(width)))
-    @settings(max_examples=100)
+    @examples(100)
     def check(impression):
         scores, page, clicks = impression
         learner = ROLTR(discount=discount)

@@ -10,8 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners.multileaving import team_draft
 from rankloop.live.interleaving import EVERYBODYS, credit
@@ -69,7 +70,7 @@ def test_drafts_are_drawn_as_often_as_the_orders_of_turns_say(orders, size):
 
 
 @given(compared(), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_nobody_who_does_not_care_prefers_an_arm(comparison, data):
     """Clicks that look at ranks only: all arms expect the same credit, and every lead is as likely as the deficit."""
     orders, size = comparison

@@ -7,8 +7,9 @@ the largest possible reward (1/p), so 1e-12 of that scale is thousands of roundi
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.learners import ROLTR
 from rankloop.propensities import Known, PowerLaw
@@ -19,7 +20,7 @@ from . import literal
 probability = st.floats(0.0, 1.0)
 lengths = st.integers(1, 4)
 etas = st.floats(0.0, 4.0)
-proof = settings(max_examples=100)
+proof = examples(100)
 
 
 def expected(of_clicks, examination, attraction) -> float:

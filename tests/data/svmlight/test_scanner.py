@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.data.svmlight import reader as svmlight
 from rankloop.data.svmlight.grammar import Location, Row, read_line
@@ -60,7 +61,7 @@ def quickly(path: Path) -> list[tuple] | str:
 
 
 @pytest.mark.slow
-@settings(max_examples=600)
+@examples(600)
 @given(st.lists(mutation, max_size=4))
 @example([])
 def test_scanner_and_grammar_agree(tmp_path_factory, changes):

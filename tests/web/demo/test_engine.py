@@ -4,8 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.policies import plackett_luce
@@ -45,7 +46,7 @@ def test_hostile_queries_are_words_or_nothing(engine, query):
     assert engine.document("json") is not None
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.text(max_size=60) | st.lists(st.sampled_from(["open", "AND", "OR", "NOT", "NEAR", '"', "*", "("])).map(" ".join)
 )
