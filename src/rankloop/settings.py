@@ -146,6 +146,8 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
     ...     size: int = 10
     >>> explained(msgspec.ValidationError("Object contains unknown field `sise`"), Page)
     'unknown field `sise`; use size'
+    >>> explained(msgspec.ValidationError("Expected `int`, got `str` - at `$.size`"), Page)
+    'size must be a whole number; got text'
     """
     message, _, place = str(error).partition(" - at `")
     steps = re.findall(r"[^.\[\]$`]+", place)
@@ -159,7 +161,57 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
         words += [repr(kind.tag) for kind in _kinds_at(kind, steps[:-1], None) if not kinds and hasattr(kind, "tag")]
         allowed = " or ".join(["one of " + ", ".join(words)] * bool(words) + [f"an object with {o}" for o in objects])
         return f"{'.'.join(steps)} must be {allowed}; got {wrong[1]}"
-    return str(error)
+    return in_words(str(error))
+
+
+_TYPES = {"array": "a list", "object": "an object", "str": "text", "int": "a whole number", "float": "a number",
+          "bool": "true or false", "null": "nothing", "bytes": "bytes in base64"}  # fmt: skip
+_AT = r"(?: - at (`key` in )?`\$\.?([^`]*)`)?"
+_WRONG_TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?(?=$|\n| - at)" + _AT)
+_WRONG_SIZE = re.compile(r"Expected `(\w+)` (of length )?([<>]=?) ([\d.e+-]+)" + _AT)
+_NO_BASE64 = re.compile("Invalid base64 encoded string" + _AT)
+_MISSING = re.compile(r"Object missing required field `([^`]+)`" + _AT)
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_UNITS = {"str": "characters", "array": "items", "object": "entries", "bytes": "bytes"}
+
+
+def in_words(message: str) -> str:
+    """A message with what msgspec says of a wrong type, a wrong size or a missing field in words of everyday use.
+
+    >>> in_words("my.toml: Expected `array`, got `str` - at `$.grids[0].users`")
+    'my.toml: grids[0].users must be a list; got text'
+    >>> in_words("Expected `str` of length <= 512 - at `$.client`")
+    'client must be text, at most 512 characters'
+    >>> in_words("Object missing required field `id` - at `$.candidates[0]`")
+    'candidates[0]: `id` is missing'
+    """
+    message = _WRONG_TYPE.sub(_typed, message)
+    message = _WRONG_SIZE.sub(_sized, message)
+    message = _NO_BASE64.sub(lambda found: f"{_place(found)} must be bytes in base64", message)
+    return _MISSING.sub(
+        lambda found: f"{found[3]}: `{found[1]}` is missing" if found[3] else f"`{found[1]}` is missing", message
+    )
+
+
+def _typed(found: re.Match[str]) -> str:
+    wanted, given = (
+        " or ".join(_TYPES.get(name, name) for name in (one or "").split(" | ")) for one in found.group(1, 2)
+    )
+    return f"{_place(found)} must be {wanted}" + (f"; got {given}" if given else "")
+
+
+def _sized(found: re.Match[str]) -> str:
+    bound = float(found[4])
+    limit = f"{int(bound):,}" if bound.is_integer() else found[4]
+    size = f"{_BOUNDS[found[3]]} {limit}" + (f" {_UNITS.get(found[1], '')}" if found[2] else "")
+    if found[2] and found.group(3, 4) == (">=", "1"):
+        size = "not empty"
+    return f"{_place(found)} must be {_TYPES.get(found[1], found[1])}, {size}"
+
+
+def _place(found: re.Match[str]) -> str:
+    key, place = found.groups()[-2:]
+    return f"a key of {place or 'it'}" if key else (place or "it").replace("[...]", "[…]")
 
 
 def _kinds_at(kind: Any, steps: Sequence[str], given: Any) -> list[Any]:

@@ -45,7 +45,7 @@ def test_a_name_is_a_position_based_person():
     [
         ({"kind": "angelic"}, "kind must be one of position_based, cascade.*got 'angelic'"),
         ({"kind": 5}, "kind must be one of.*got 5"),
-        ({"kind": "cascade", "attraction": "noisy"}, "Cascade: .*missing required field `stop`"),
+        ({"kind": "cascade", "attraction": "noisy"}, "Cascade: .*`stop` is missing"),
         ({"attraction": "noisy", "examinaton": [1.0]}, "PositionBased: .*unknown field `examinaton`"),
         ({"attraction": "noisy", "examination": "fast"}, "examination must be one of 'power-law', 'baidu'.*'fast'"),
         ({"kind": "mixture", "people": [{"kind": "trust", "attraction": [2.0]}]}, r"Trust: attraction\[0\] must be"),

@@ -14,6 +14,7 @@ from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.requests import Candidate, Id, RankBody, Text
 from rankloop.live.settings import ModelSettings
+from rankloop.settings import in_words
 
 SCORE = "_score"
 """The engine's own score, as a feature."""
@@ -123,7 +124,9 @@ def _logged(hit: Hit, entry: str | None) -> dict[str, float]:
         for each in msgspec.convert(logs, list[dict[str, list[Logged]]]):
             entries |= each
     except msgspec.ValidationError as error:
-        raise _bad(f"hit {hit.id!r}", f'{LOG} must be [{{"entry": [{{"name": …, "value": …}}, …]}}]; {error}') from None
+        raise _bad(
+            f"hit {hit.id!r}", f'{LOG} must be [{{"entry": [{{"name": …, "value": …}}, …]}}]; {in_words(str(error))}'
+        ) from None
     if entry is None and len(entries) > 1:
         raise _bad(f"hit {hit.id!r}", f'there are the log entries {", ".join(entries)}; send "entry" with one of them')
     if entry is not None and entry not in entries:

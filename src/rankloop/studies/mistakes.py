@@ -25,10 +25,6 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # where Numba believes that it talks to
 _UNFIT = re.compile(r"Cannot bind .* to signature '(\([^']*\))' due to \"TypeError: ([^\"]*)\"")
 _NOT_FOUND = re.compile(r"No implementation of function Function\(<[\w-]+ (?:function )?(\w+)[^>]*>\) found")
 _SIGNATURE = re.compile(r">>> (\w+)\((\w+)?.*")
-_TYPES = {"array": "a list", "object": "a table", "str": "text", "int": "a whole number", "float": "a number",
-          "bool": "true or false", "null": "nothing"}  # fmt: skip
-_WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
-_MISSING = re.compile(r"Object missing required field (`[^`]+`)")
 _PLACE = re.compile(r'(?:at (\S+) \((\d+)\)|File "([^"]+)", line (\d+))')
 
 
@@ -52,20 +48,6 @@ def in_one_sentence(about: str = "") -> Iterator[None]:
         if place is None:
             raise
         raise SettingsError(f"{prefix}{type(error).__name__}: {error} ({place})") from error
-
-
-def in_words(message: str) -> str:
-    """A message with what msgspec says of a wrong type in words that readers of a study file know.
-
-    >>> in_words("my.toml: Expected `array`, got `str` - at `$.grids[0].users`")
-    'my.toml: grids[0].users must be a list; got text'
-    """
-    return _MISSING.sub(r"\1 is missing", _WRONG_TYPE.sub(_typed, message))
-
-
-def _typed(found: re.Match[str]) -> str:
-    wanted, given = (" or ".join(_TYPES.get(name, name) for name in one.split(" | ")) for one in found.group(1, 2))
-    return f"{found[3] or 'it'} must be {wanted}; got {given}"
 
 
 def own_place(error: BaseException) -> str | None:

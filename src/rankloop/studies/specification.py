@@ -20,7 +20,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
 from rankloop.metrics.names import Metric, named, with_ndcg
 from rankloop.settings import explained, require_whole_number
-from rankloop.studies.mistakes import in_one_sentence, in_words
+from rankloop.studies.mistakes import in_one_sentence
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -207,7 +207,7 @@ def parse(text: str, where: str, beside: Path | None = None) -> Study:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{where}: not TOML: {error}") from None
     except msgspec.ValidationError as error:
-        raise SettingsError(in_words(f"{where}: {explained(error, Study, document)}")) from None
+        raise SettingsError(f"{where}: {explained(error, Study, document)}") from None
     if study.name in ("", ".", "..") or not study.name.isprintable() or {"/", "\\"} & set(study.name):
         raise SettingsError(
             f"{where}: name must be one that a folder can have, without / and \\: results/NAME is where results go; "
@@ -332,7 +332,7 @@ def source_of(value: str | dict[str, Any] | Source, where: str) -> Source:
     try:
         source = msgspec.convert(value, Source)
     except msgspec.ValidationError as error:
-        raise SettingsError(in_words(f"{where}: collections: {explained(error, Source, value)}")) from None
+        raise SettingsError(f"{where}: collections: {explained(error, Source, value)}") from None
     if source.folds == ():
         raise SettingsError(f"{where}: folds of {source.name} must not be empty")
     return source
@@ -343,7 +343,7 @@ def _user(user: str | dict[str, Any], where: str) -> Any:
         with in_one_sentence():
             return users.person(where, user)
     except SettingsError as error:
-        message = in_words(str(error))
+        message = str(error)
         raise SettingsError(message if message.startswith(where) else f"{where}: users: {message}") from None
 
 
@@ -363,7 +363,7 @@ def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str,
         with in_one_sentence():
             return str(label or name), from_settings(plain | particular)
     except SettingsError as error:
-        raise SettingsError(in_words(f"{where}: {error}")) from None
+        raise SettingsError(f"{where}: {error}") from None
 
 
 def _chosen(where: str, name: str, own: int | None, default: int) -> int:

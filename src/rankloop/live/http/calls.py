@@ -2,6 +2,7 @@
 `{"error": {"code": …, "message": …}}`."""
 
 import logging
+import re
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -83,7 +84,7 @@ def decoded(type: Any, body: bytes, media_type: str) -> Any:
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             # A second look, for the sentence; nobody gets a large body read twice with a mistake in it.
             plain = (msgspec.json if media_type == JSON else msgspec.msgpack).decode(body[:65_536])
-        message = explained(error, type, plain)
+        message = re.sub("^it must be", "the body must be", explained(error, type, plain))
         hint = where_from(plain) if type is ModelSettings else ""
         raise RequestError("invalid_request", message + hint) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
