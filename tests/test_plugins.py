@@ -204,3 +204,23 @@ def test_a_plugin_that_is_not_there_or_hidden_by_another_is_one_sentence(tmp_pat
     written(tmp_path, "statistics.py", "")
     with pytest.raises(SettingsError, match=r"Python takes 'statistics' from .*; rename your file"):
         load(["statistics"], tmp_path)
+
+
+def test_what_an_installed_plugin_raises_is_told_with_its_file_and_line(tmp_path, monkeypatch):
+    site = tmp_path / "site-packages"
+    announced = site / "broken_methods-1.dist-info"
+    announced.mkdir(parents=True)
+    (announced / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-methods\nVersion: 1\n")
+    (announced / "entry_points.txt").write_text("[rankloop.plugins]\nbroken = broken_methods\n")
+    (announced / "RECORD").write_text("broken_methods.py,,\nbroken_methods-1.dist-info/METADATA,,\n")
+    (site / "broken_methods.py").write_text("first = 1\nsecond = 1 / 0\n")
+    monkeypatch.syspath_prepend(str(site))
+    for known in (plugins._announced, plugins._installed):
+        known.cache_clear()
+    try:
+        with pytest.raises(SettingsError, match=r"'broken' .*ZeroDivisionError: .*broken_methods\.py, line 2\)"):
+            plugins.load_installed()
+    finally:
+        monkeypatch.undo()
+        for known in (plugins._announced, plugins._installed):
+            known.cache_clear()

@@ -203,11 +203,25 @@ def _module_at(path: Path) -> tuple[str, Path]:
 
 def _cause(error: BaseException, path: Path | None) -> str:
     """What was raised and, if it was in the plugin's own file, where."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if (path is None and is_installed(frame.filename)) or frame.filename == str(path)]
     if isinstance(error, SyntaxError):
         return f"{error.msg} ({error.filename}, line {error.lineno})"
-    where = f" ({path}, line {lines[-1]})" if lines else ""
+    where = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
     return f"{type(error).__name__}: {error}{where}"
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is part of an installed package that announces a plugin."""
+    return Path(file).resolve() in _installed()
+
+
+@cache
+def _installed() -> frozenset[Path]:
+    announced = {entry.dist.name: entry.dist for entry in metadata.entry_points(group=GROUP) if entry.dist}
+    return frozenset(
+        Path(str(one.locate_file(file))).resolve() for one in announced.values() for file in one.files or ()
+    )
 
 
 def load_installed() -> None:

@@ -193,7 +193,7 @@ def test_what_was_chosen_is_said_and_the_command_works_from_anywhere(made_up, tm
     assert "finished" not in page.text
     assert "24 runs on A; in the same folder, but not part of the study as it was started last" in page.text
     assert "--data may" not in page.text  # what was left out says why
-    assert "rankloop run rq2 --data '/some where/A' --only noisy" in page.text
+    assert "rankloop run rq2 --data '/some where/A' --only noisy --out " in page.text, "into a folder of its own"
     assert "rankloop run study.toml --only noisy" in page.text
     assert "No finished run:" not in page.text
 

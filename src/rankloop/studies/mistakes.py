@@ -13,6 +13,7 @@ from pathlib import Path
 from numba.core.errors import NumbaError
 
 from rankloop.errors import RankloopError, SettingsError
+from rankloop.plugins import is_installed
 
 _PACKAGE = Path(__file__).parents[1]
 _PYTHON = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
@@ -57,8 +58,10 @@ def own_place(error: BaseException) -> str | None:
 
 
 def _is_own(file: str) -> bool:
-    """Whether code belongs neither to this package, nor to Python, nor to what is installed."""
+    """Whether code belongs neither to this package, nor to Python, nor to what is installed, but for plugins."""
     path = Path(file)
+    if is_installed(file):
+        return True
     library = any(path.is_relative_to(folder) for folder in (_PACKAGE, *_PYTHON))
     return not (library or file.startswith("<frozen ") or {"site-packages", "dist-packages"} & set(path.parts))
 

@@ -250,7 +250,13 @@ def _reproduce(coverage: Coverage) -> list[Block]:
     commands = [shlex.join(start.command) for start in coverage.results.starts if start.command]
     blocks: list[Block] = []
     if commands:
-        blocks += [Paragraph("As it was started, from anywhere on the same machine:"), Code("\n".join(commands))]
+        anew = f" --out {shlex.quote(f'{study.name}-again')}"
+        blocks += [
+            Paragraph(
+                "As it was started, from anywhere on the same machine, into a new folder, so that all is run anew:"
+            ),
+            Code("\n".join(command + anew for command in commands)),
+        ]
     if not shipped:
         blocks.append(Paragraph("With the study file next to this report:"))
     if not shipped or not commands:
