@@ -35,6 +35,10 @@ BRIEFLY = {"late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--pictur
 """What an example is asked for here, where all of it would take long: every delay and method, fewer pages."""
 
 
+LONG = {"extending.md", "interleaving.md", "log.md", "replay.md", "studies.md"}
+"""Pages whose commands take ten seconds of a processor and more: `make test-long`."""
+
+
 def commands(page):
     blocks = re.findall(r"```sh\n(.*?)```", page.read_text(), flags=re.DOTALL)
     return [line for block in blocks for line in block.splitlines() if line.startswith("rankloop ")]
@@ -42,11 +46,19 @@ def commands(page):
 
 def test_there_are_commands_to_try():
     assert sum(len(commands(page)) for page in PAGES) > 10
+    assert {page.name for page in PAGES if commands(page)} > LONG
 
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG), id=page.name)
+        for page in PAGES
+        if commands(page)
+    ],
+)
 def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request):
     if any("MQ2008" in command for command in commands(page)):
         (tmp_path / "MQ2008").symlink_to(request.getfixturevalue("shared_data") / "MQ2008")
