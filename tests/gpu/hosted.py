@@ -15,7 +15,7 @@ from rankloop.asked import asked_for
 from rankloop.gpu.measuring import HeldOut
 from rankloop.gpu.packing import LEARNERS, HostMemory, Queries, packed_problem, packed_run, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
-from rankloop.gpu.programs import SOURCES, fingerprint
+from rankloop.gpu.programs import fingerprint, source_of
 
 FLAGS = ["-std=c++17", "-O1", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
 
@@ -32,7 +32,8 @@ def library(source, **defines):
     found = folder / ("-".join([source, *given]) + ".so")
     if not found.exists():
         partial = found.with_suffix(f".{os.getpid()}")
-        subprocess.run([compiler, *FLAGS, *given, "-x", "c++", str(SOURCES / source), "-o", partial], check=True)
+        made = [compiler, *FLAGS, *given, "-x", "c++", "-", "-o", partial]
+        subprocess.run(made, input=source_of(source), text=True, check=True)  # as the device's compiler is given it
         partial.rename(found)
     return ctypes.CDLL(str(found))
 
@@ -40,7 +41,7 @@ def library(source, **defines):
 def simulated(learners, user, data, impressions, seeds, *, group=1, variance=False, page_size=10, metrics="ndcg"):
     """(learner, seed) with weights, values, clicks and variances, in two launches."""
     code = LEARNERS[type(learners[0])]
-    code = library("host.cpp", LEARNER=code, GROUP=group, VARIANCE=int(variance))
+    code = library("host.cpp", LEARNER=code, GROUP=group, VARIANCE=int(variance), STRIDE=stride_of(data.features))
     memory = HostMemory()
     asked = asked_for(learners[0], user, data, impressions, 1, page_size=page_size, metrics=metrics)
     data = asked.data

@@ -84,12 +84,12 @@ def test_the_variance_of_the_gradient_differs_by_the_order_of_a_sum(learner):
 
 def test_structs_have_as_many_words_as_the_device_reads():
     sizes = np.zeros(4, np.int64)
-    library("host.cpp", LEARNER=0, GROUP=1, VARIANCE=0).sizes(ctypes.c_void_p(sizes.ctypes.data))
+    library("host.cpp", LEARNER=0, GROUP=1, VARIANCE=0, STRIDE=48).sizes(ctypes.c_void_p(sizes.ctypes.data))
     data, memory = rl.load("tiny"), HostMemory()
     rows = data.train.arrays
     measures = packed_measures(Measures.of(named("ndcg"), rows.grades, rows.offsets), memory)
     people = packed_people(rl.users.noisy().on(data).compiled(10, data.train), memory)
-    assert sizes.tolist() == [people.nbytes, 9 * 8, measures.nbytes, (7 + 9) * 8 + measures.nbytes]
+    assert sizes.tolist() == [people.nbytes, 9 * 8, measures.nbytes, (8 + 10) * 8 + measures.nbytes]
 
 
 def test_words_keep_whole_numbers_and_the_bits_of_floats():

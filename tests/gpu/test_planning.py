@@ -18,7 +18,7 @@ H200 = {"processors": 132, "most_shared": 232_448, "features": 136, "room": room
 
 @pytest.mark.parametrize("group", [1, 2, 4, 8])
 def test_the_struct_of_a_block_is_as_large_as_planned(group):
-    assert shared_struct(group) == library("host.cpp", LEARNER=0, GROUP=group, VARIANCE=0).shared_bytes()
+    assert shared_struct(group) == library("host.cpp", LEARNER=0, GROUP=group, VARIANCE=0, STRIDE=48).shared_bytes()
 
 
 def test_every_run_has_one_place_and_blocks_have_one_seed():

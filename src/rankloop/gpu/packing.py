@@ -91,6 +91,7 @@ class Queries(NamedTuple):
     queries: int
     stride: int
     longest: int
+    highest_grade: int
 
     @classmethod
     def of(cls, split: Split, memory: Memory) -> "Queries":
@@ -107,6 +108,7 @@ class Queries(NamedTuple):
             queries=len(rows.offsets) - 1,
             stride=stride,
             longest=split.longest,
+            highest_grade=int(rows.grades.max()),
         )
 
 
@@ -211,9 +213,11 @@ def packed_problem(
     values = memory.room((len(runs), impressions, metrics), np.float64)
     clicks = memory.room((len(runs), impressions), np.uint8)
     spread = memory.room((len(runs), impressions if variance else 0), np.float64)
+    noise = memory.room((len(groups), room), np.float64)
     problem = np.concatenate(
         [
             words(queries.features, queries.offsets, queries.grades, queries.queries, queries.stride, room, page_size),
+            words(queries.highest_grade),
             packed_measures(measures, memory),
             words(
                 memory.put(settings),
@@ -221,6 +225,7 @@ def packed_problem(
                 memory.put(np.stack([run.tables for run in runs])),
                 *(memory.address(array) for array in (weights, state, values, clicks)),
                 memory.address(spread) if variance else 0,
+                memory.address(noise),
                 impressions,
             ),
         ]

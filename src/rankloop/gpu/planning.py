@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rankloop.gpu.packing import STATE, TABLES, stride_of
 
-PAGE = 3928
-"""Bytes of what is known of a page; `cuda/policy.cuh` has it as a struct."""
+BLOCK, RUN = 2256, 8176 - (STATE + TABLES) * 8
+"""Bytes that a block and each of its runs have in shared memory, beside arrays: `Shared` in `cuda/simulate.cu`."""
 
 
 class Shape(NamedTuple):
@@ -35,14 +35,14 @@ def room_for(longest: int, page_size: int) -> int:
 
 def shared_struct(group: int) -> int:
     """Bytes of the struct that a block's shared memory begins with."""
-    return 48 + group * (PAGE + (STATE + TABLES) * 8) + -(-4 * group // 8) * 8
+    return -(-(BLOCK + group * (RUN + (STATE + TABLES) * 8 + 4)) // 16) * 16
 
 
 def shared_bytes(group: int, features: int, room: int, *, variance: bool) -> int:
     """Bytes of shared memory of a block."""
     stride = stride_of(features)
     strips = -(-stride // 32)
-    arrays = group * (12 * stride + 12 * room + (16 * strips if variance else 0)) + room
+    arrays = group * (12 * stride + 12 * room + (16 * strips if variance else 0)) + 2 * room
     return -(-(shared_struct(group) + arrays) // 16) * 16
 
 

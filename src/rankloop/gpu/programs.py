@@ -40,10 +40,11 @@ def source_of(name: str) -> str:
 
 
 @cache
-def simulation(learner: int, shape: Shape, *, variance: bool) -> Any:
+def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> Any:
     """The kernel that runs impressions."""
     defines = {
         "LEARNER": learner,
+        "STRIDE": stride,
         "GROUP": shape.group,
         "THREADS": shape.threads,
         "BLOCKS": shape.blocks,

@@ -178,7 +178,7 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
     left = packed_problem(
         queries, page_size, room, first.measures(), packed, own, groups, impressions, memory, variance=variance
     )
-    launch = simulation(LEARNERS[type(first.learner)], shape, variance=variance)
+    launch = simulation(LEARNERS[type(first.learner)], shape, queries.stride, variance=variance)
     needed = shared_bytes(shape.group, data.features, room, variance=variance)
     launch.max_dynamic_shared_size_bytes = needed
     checkpoints = cupy.zeros((len(batch), len(points), queries.stride), cupy.float64)

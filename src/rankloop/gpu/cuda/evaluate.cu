@@ -57,7 +57,7 @@ DEVICE void rank_query(const Evaluation &evaluation, int64 query, int64 ranker) 
     for (int d = 0; d < DEPTH; d++) grades[d] = d < best.filled ? evaluation.grades[begin + best.row[d]] : 0;
     for (int m = 0; m < measures.metrics; m++)
         evaluation.values[(m * measures.queries + query) * evaluation.rankers + ranker] =
-            measure(measures, m, measures.norm[m * measures.queries + query], grades, best.filled);
+            measure(metric_of(measures, m), measures.norm[m * measures.queries + query], grades, best.filled);
 }
 
 // A sum in halves, and in eight lanes where a half has 128 numbers or fewer: NumPy's.

@@ -1,6 +1,6 @@
 // The device's sources for one thread of a host, so that what a block computes can be compared where there is no device.
-#include "simulate.cu"
 #include <cstdlib>
+#include "simulate.cu"
 
 extern "C" {
 int64 shared_bytes() { return sizeof(Shared); }

@@ -33,6 +33,10 @@ struct Settings {
     double discount, temperature, decay, floor, clip, prior_pages;
 };
 
+// Tables that a block keeps in shared memory: of metrics, as many as most studies have, and of one person.
+#define METRICS 4
+#define GRADES_SEEN 32
+
 // rankloop.metrics.formulas.Measures.
 struct Measures {
     int64 metrics, ranks, queries;
@@ -45,7 +49,7 @@ struct Problem {
     const float *features;
     const int64 *offsets;
     const uint8 *grades;
-    int64 queries, stride, longest, page_size;
+    int64 queries, stride, longest, page_size, highest_grade;
     Measures measures;
     const Settings *settings;
     const int64 *groups;    // (blocks, GROUP) runs that share a seed, -1 where there is none
@@ -55,6 +59,7 @@ struct Problem {
     double *values;         // (runs, impressions, metrics)
     uint8 *clicks;          // (runs, impressions)
     double *variance;       // (runs, impressions), or none
+    double *noise;          // (blocks, longest), scratch
     int64 impressions;
 };
 

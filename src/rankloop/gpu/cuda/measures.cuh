@@ -4,12 +4,22 @@
 
 enum Formula { WEIGHTED, FIRST, CASCADE, PRECISIONS };
 
+// One metric's tables, wherever they lie.
+struct Metric {
+    const double *gain, *weight;
+    int formula, cutoff;
+};
+
+DEVICE Metric metric_of(const Measures &measures, int row) {
+    return {measures.gain + row * GRADES, measures.weight + row * measures.ranks,
+            static_cast<int>(measures.formula[row]), static_cast<int>(measures.cutoff[row])};
+}
+
 template <typename Grade>
-DEVICE double measure(const Measures &measures, int row, double norm, const Grade *grades, int shown) {
+DEVICE double measure(const Metric &metric, double norm, const Grade *grades, int shown) {
     if (norm <= 0.0) return 0.0;
-    const double *gain = measures.gain + row * GRADES, *weight = measures.weight + row * measures.ranks;
-    const int64 formula = measures.formula[row];
-    const int ranks = smaller(shown, static_cast<int>(measures.cutoff[row]));
+    const double *gain = metric.gain, *weight = metric.weight;
+    const int formula = metric.formula, ranks = smaller(shown, metric.cutoff);
     double total = 0.0;
     if (formula == WEIGHTED) {
         for (int t = 0; t < ranks; t++) total += gain[grades[t]] * weight[t];

@@ -29,6 +29,64 @@ struct Looks {
     double seen[RANKS], draw[RANKS], patience[RANKS], after_click[RANKS], after_skip[RANKS];
 };
 
+// A person who comes alone, goes by grades and looks by rank: their tables, close at hand.
+struct Person {
+    double attraction[GRADES_SEEN], after_click[GRADES_SEEN], after_skip[GRADES_SEEN];
+    double look[RANKS], plus[RANKS], minus[RANKS];
+    double tilt;
+    int alone, stops;
+};
+
+// Fills a person's tables, if they are such a one. `grades` is how many there are. One thread.
+DEVICE void meet(const People &people, int grades, Person &person) {
+    person.alone = people.people == 1 && !people.by_row[0];
+    for (int k = 0; k < people.ranks && person.alone; k++)
+        for (int last = 1; last <= k; last++)
+            if (people.look[k * (people.ranks + 1) + last] != people.look[k * (people.ranks + 1)]) person.alone = 0;
+    if (!person.alone) return;
+    for (int k = 0; k < people.ranks; k++) {
+        person.look[k] = people.look[k * (people.ranks + 1)];
+        person.plus[k] = people.plus[k];
+        person.minus[k] = people.minus[k];
+    }
+    for (int grade = 0; grade < grades; grade++) {
+        person.attraction[grade] = people.attraction[grade];
+        person.after_click[grade] = people.after_click[grade];
+        person.after_skip[grade] = people.after_skip[grade];
+    }
+    person.tilt = people.tilt[0];
+    person.stops = people.stops[0];
+}
+
+// Fills `clicks` for a person who comes alone. One warp.
+DEVICE void click_person(const Person &person, uint64 seed, int64 impression, const int *grades, int shown,
+                         Looks &looks, double *clicks) {
+    const int lane = lane_index();
+    const uint64 key = stream_key(seed, USER, impression);
+    const uint64 patience = person.stops ? stream_key(seed, PATIENCE, impression) : key;
+    for (int k = lane; k < shown; k += LANES) {
+        const int grade = grades[k];
+        const double gamma = person.attraction[grade];
+        const double seen = person.plus[k] * gamma + person.minus[k] * (1.0 - gamma);
+        clicks[k] = uniform(key, k) < seen * person.look[k] ? 1.0 : 0.0;
+        if (person.stops)
+            looks.patience[k] = uniform(patience, k) < (clicks[k] > 0.0 ? person.after_click[grade] + person.tilt * gamma
+                                                                        : person.after_skip[grade]);
+    }
+    warp_sync();
+    if (person.stops) {
+        // Whoever does not go on clicks no more.
+        if (lane == 0) {
+            bool looking = true;
+            for (int k = 0; k < shown; k++) {
+                if (!looking) clicks[k] = 0.0;
+                looking = looking && looks.patience[k] > 0.0;
+            }
+        }
+        warp_sync();
+    }
+}
+
 // Fills `clicks` with 0 or 1; `first` is the row of the query's first candidate. One warp.
 DEVICE void click_people(const People &people, uint64 seed, int64 impression, const int *page, const int *grades,
                          int shown, int64 first, Looks &looks, double *clicks) {

@@ -17,7 +17,7 @@ struct Page {
 };
 
 // The documents of the largest keys, largest first, the later one of two that are equal. The keys are used up.
-DEVICE void take_largest(int64 *keys, int n, int *chosen, int count) {
+DEVICE void take_one_by_one(int64 *keys, int n, int *chosen, int count) {
     const int lane = lane_index();
     int64 best = LOWEST;
     int place = -1;
@@ -36,6 +36,54 @@ DEVICE void take_largest(int64 *keys, int n, int *chosen, int count) {
     }
     warp_sync();
 }
+
+#ifdef __CUDACC__
+// The same in few steps. Of the 32 largest keys of each lane, the K-th is no larger than the K-th of all: what is at
+// least as large are a few keys more than K, and each counts those before it. `spare` has room for 32 keys and places.
+DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *spare, int *places) {
+    const int lane = lane_index();
+    int64 best = LOWEST;
+    for (int i = lane; i < n; i += LANES) best = keys[i] > best ? keys[i] : best;
+    spare[lane] = best;
+    warp_sync();
+    int before = 0;
+#pragma unroll 8
+    for (int other = 0; other < LANES; other++) {
+        const int64 its = spare[other];
+        before += its > best || (its == best && other > lane);
+    }
+    const int holder = __ffs(__ballot_sync(SAME_WARP, before == count - 1)) - 1;
+    const int64 least = __shfl_sync(SAME_WARP, best, holder);
+    warp_sync();
+    int found = 0;
+    for (int first = 0; first < n; first += LANES) {
+        const int i = first + lane;
+        const int64 key = i < n ? keys[i] : LOWEST;
+        const bool in = i < n && key >= least;
+        const unsigned all = __ballot_sync(SAME_WARP, in);
+        const int at = found + __popc(all & ((1u << lane) - 1u));
+        if (in && at < LANES) spare[at] = key, places[at] = i;
+        found += __popc(all);
+    }
+    warp_sync();
+    if (found > LANES) {
+        take_one_by_one(keys, n, chosen, count);
+        return;
+    }
+    if (lane < found) {
+        const int64 key = spare[lane];
+        int rank = 0;
+        // They stand in the order of documents, so a later one comes before an equal earlier one.
+        for (int other = 0; other < found; other++) rank += spare[other] > key || (spare[other] == key && other > lane);
+        if (rank < count) chosen[rank] = places[lane];
+    }
+    warp_sync();
+}
+#else
+DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *, int *) {
+    take_one_by_one(keys, n, chosen, count);
+}
+#endif
 
 DEVICE double scaled(float score, double temperature) { return static_cast<double>(score) / temperature; }
 
@@ -62,6 +110,7 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     warp_sync();
     for (int part = lane; part < 4; part += LANES) {
         double sum = 0.0;
+#pragma unroll 8
         for (int i = part; i < n; i += 4) sum += scratch[i];
         page.quarter[part] = sum;
     }
