@@ -29,7 +29,10 @@ class Ranked(Page, omit_defaults=True):
 
 
 class Clicked(msgspec.Struct):
-    """The answer to one report of clicks: how many documents met which fate."""
+    """The answer to one report of clicks: how many documents met which fate.
+
+    `taken_late` is how many of the late ones count all the same, where a model tells actions apart.
+    """
 
     impression: str
     accepted: int
@@ -38,6 +41,7 @@ class Clicked(msgspec.Struct):
     late: int
     unknown: list[str]
     closed: bool
+    taken_late: int = 0
 
 
 class Closed(msgspec.Struct):

@@ -143,22 +143,27 @@ class OnlineRanker:
         grades: ArrayLike | None = None,
         as_drawn: bool = False,
         weight: float = 1.0,
+        more: bool = False,
     ) -> None:
         """Learn from what came back for a page: one value in [0, 1] per shown document.
 
         Late is fine: other pages may have been ranked, and learned from, in between. The update is computed against
         the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn
         from the truth (MDPRank). With a `weight` below 1 the page counts for less: its gradient, and what information
-        it brings, are scaled by it.
+        it brings, are scaled by it. `more`: the page was learned from before, and this is what has been clicked since,
+        for methods that can take it in by itself (`takes_more`).
         """
         self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
         require_number("learn", "weight", weight, at_least=0, at_most=1)
+        if more and not self.learner.takes_more:
+            raise SettingsError(f"{self.learner.name} learns from a page once; give all of its clicks together")
         self._make_room(len(page.candidates))
         if self.learner.weighing == "draw" and weight < 1.0 and self._is_left_out(page.impression, weight):
             return
         before = self.weights if self.learner.weighing == "step" and weight < 1.0 else None
         self._work.base.weight[0] = weight
+        self._work.base.more[0] = more
         # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
         by_rank = () if page.ranks is None else self.learner.by_rank
         tables = {name: table[page.ranks] for name in by_rank if (table := getattr(self.model, name)).size}

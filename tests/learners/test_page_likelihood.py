@@ -74,7 +74,7 @@ def evidence_of_the_number(parameters, X, page, rank, spread, clicks):
     log_expected = page_shares(Z, len(page), mean, shares)
     shift[RANKS:SIZE] = (X.astype(float).mean(axis=0) - X[page[0]]) / spread
     page_level(Z, shares, shift, level)
-    weigh_level(clicks.sum(), log_expected - shift @ mean, SHAPE, level, gradient)
+    weigh_level(clicks.sum(), log_expected - shift @ mean, SHAPE, 1.0, level, gradient)
     return gradient[:SIZE], level[:SIZE]
 
 
@@ -137,10 +137,10 @@ def test_the_number_of_clicks_has_the_negative_binomial_s_gradient_and_expected_
 
 def test_an_expected_number_beyond_all_bounds_is_a_number_still():
     level, gradient = np.ones(8), np.zeros(8)
-    weigh_level(3.0, 1e6, 1.0, level, gradient)
+    weigh_level(3.0, 1e6, 1.0, 1.0, level, gradient)
     assert gradient.tolist() == [-1.0] * 8
     assert level.tolist() == [1.0] * 8
-    weigh_level(3.0, -1e6, 1.0, level, gradient)
+    weigh_level(3.0, -1e6, 1.0, 1.0, level, gradient)
     assert gradient.tolist() == [2.0] * 8
     assert 0.0 <= max(level) < 1e-100
 

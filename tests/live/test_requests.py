@@ -13,7 +13,7 @@ from rankloop.live.requests import (
     RankBody,
     check_reports,
     checked_request,
-    clicked_ranks,
+    acted,
 )
 from rankloop.live.settings import ModelSettings
 
@@ -88,4 +88,4 @@ def test_one_report_or_many_and_not_both():
 
 
 def test_a_document_that_is_named_twice_is_clicked_once():
-    assert clicked_ranks(ClickBody("i", ["b", "b", "z"]), ["a", "b"]) == ([1], [1.0], ["z"])
+    assert acted(ClickBody("i", ["b", "b", "z"]), ["a", "b"], {"click": 1.0}) == ([1], [1.0], [], ["z"])

@@ -45,6 +45,7 @@ class COLTR(Learner, frozen=True):
     """
 
     off_policy: ClassVar[bool] = True
+    graded: ClassVar[bool] = False
     cost: ClassVar[Cost] = Cost(10, 80)
 
     candidates: Rivals = 499

@@ -82,6 +82,10 @@ class Learner(
     weighing: ClassVar[Weighing] = "step"
     """What becomes of a page that counts for less than one. `step`: so much of its step is taken, which is all there is
     to a gradient. `page`: `learn` weighs it by `work.base.weight`. `draw`: it is learned from with that probability."""
+    graded: ClassVar[bool] = True
+    """Whether it learns from how much a document was worth; if not, 0.5 or more is a click, and less is none."""
+    takes_more: ClassVar[bool] = False
+    """Whether `learn` can take in more of a page that it has learned from: then `work.base.more` is set."""
     by_rank: ClassVar[tuple[str, ...]] = ()
     """The model's arrays that hold one value per rank of the page."""
     cost: ClassVar[Cost] = Cost()
@@ -174,8 +178,8 @@ def compiled_settings(learner: type[Learner]) -> Any:
 
 
 class Work(NamedTuple):
-    """Scratch that every learner needs, as `work.base`; `scores` is filled before `show` and `learn` are called, and
-    `weight` holds how much the page counts, from 0 to 1."""
+    """Scratch that every learner needs, as `work.base`; `scores` is filled before `show` and `learn` are called,
+    `weight` holds how much the page counts, from 0 to 1, and `more` is set if it has been learned from before."""
 
     scores: NDArray[np.float32]
     z: NDArray[np.float64]
@@ -186,6 +190,7 @@ class Work(NamedTuple):
     direction: NDArray[np.float32]
     slope: NDArray[np.float32]
     weight: NDArray[np.float64]
+    more: NDArray[np.bool_]
 
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int) -> "Work":
@@ -201,6 +206,7 @@ class Work(NamedTuple):
             direction=np.zeros(features, np.float32),
             slope=np.zeros(padded(features), np.float32),
             weight=np.ones(1),
+            more=np.zeros(1, np.bool_),
         )
 
 

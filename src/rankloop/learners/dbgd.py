@@ -39,6 +39,7 @@ class DBGD(Learner, frozen=True):
     """
 
     needs_own_pages: ClassVar[bool] = True
+    graded: ClassVar[bool] = False
     cost: ClassVar[Cost] = Cost(6, 6)
 
     interleaving: Annotated[str, choice(INTERLEAVINGS)] = "probabilistic"

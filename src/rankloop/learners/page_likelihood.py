@@ -23,7 +23,11 @@ z̄ = Σ π_k z_k and s = μ/(a + μ),
     gradient      g = Σ_k (c_k − C π_k) z_k + (C (1 − s) − a s) (z̄ − x̄)
     information   H = C Σ_k π_k (z_k − z̄)(z_k − z̄)ᵀ + a s (z̄ − x̄)(z̄ − x̄)ᵀ = Σ_j a_j a_jᵀ
 
-where a_j compares the document at j with the mean of those below it, and the last is the page's level: as many rows
+Both are linear in the clicks, but for what the page has of its own: − a s in the gradient, and the last term of the
+information. So more clicks on a page that was learned from before, a purchase of tomorrow, are taken in by themselves,
+without these two: at one mean, a page and then the rest of its clicks are the page with all of them.
+
+Here a_j compares the document at j with the mean of those below it, and the last is the page's level: as many rows
 as documents.
 """
 
@@ -110,14 +114,15 @@ def contrasts(Z, shown, clicked, shares, below):
 
 
 @kernel
-def weigh_level(clicked, log_expected, shape, level, gradient):
+def weigh_level(clicked, log_expected, shape, once, level, gradient):
     """Let the number of clicks into the gradient, and turn `level` into its row of the information.
 
-    log_expected is log μ; it may be as large as it likes, since only s = μ/(a + μ) is needed.
+    log_expected is log μ; it may be as large as it likes, since only s = μ/(a + μ) is needed. What does not depend on
+    the clicks counts `once`, 1, for a page, and 0 for more clicks on a page that was learned from.
     """
     part = 1.0 / (1.0 + exp(math.log(shape) - log_expected))
-    pull = clicked * (1.0 - part) - shape * part
-    length = math.sqrt(shape * part)
+    pull = clicked * (1.0 - part) - once * (shape * part)
+    length = math.sqrt(once * (shape * part))
     for j in range(level.size):
         gradient[j] += pull * level[j]
         level[j] *= length

@@ -56,6 +56,7 @@ class PairRank(Learner, frozen=True):
     off_policy: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
     weighing: ClassVar[Weighing] = "draw"
+    graded: ClassVar[bool] = False
     cost: ClassVar[Cost] = Cost(60, 150)
 
     regularisation: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.1

@@ -49,6 +49,7 @@ class PDGD(Learner, frozen=True):
     array([-0.125,  0.   ,  0.125])
     """
 
+    graded: ClassVar[bool] = False
     cost: ClassVar[Cost] = Cost(3, 4)
 
     learning_rate: LearningRate = 0.1

@@ -30,6 +30,7 @@ class PMGD(Learner, frozen=True):
     """
 
     needs_own_pages: ClassVar[bool] = True
+    graded: ClassVar[bool] = False
     cost: ClassVar[Cost] = Cost(20, 45)
 
     candidates: Rivals = 49

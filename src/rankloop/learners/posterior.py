@@ -31,7 +31,7 @@ from rankloop.learners.page_likelihood import (
     place_documents,
     weigh_level,
 )
-from rankloop.learners.prior import LEVEL, gather_spread, in_units, is_due, let_level_drift, renew
+from rankloop.learners.prior import LEVEL, find_centre, gather_spread, in_units, is_due, let_level_drift, renew
 from rankloop.learners.reinforce import show_plackett_luce
 from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import assumed
@@ -79,6 +79,7 @@ class Posterior(Learner, frozen=True):
     off_policy: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
     weighing: ClassVar[Weighing] = "page"
+    takes_more: ClassVar[bool] = True
     by_rank: ClassVar[tuple[str, ...]] = ("rank",)
     cost: ClassVar[Cost] = Cost(4, 26)
 
@@ -300,6 +301,12 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
     """Let the candidates into the spreads, and the clicks into the posterior."""
     if X.shape[0] < 2:
         return np.nan
+    if work.base.more[0]:
+        clicked = clicks.sum()
+        if page.size > 1 and clicked > 0.0 and model.precision[0] > 0.0:
+            find_centre(X, work.centre, work.gradient)
+            take_evidence(model, work, X, page, clicks, clicked)
+        return np.nan
     model.pages[0] += 1
     gather_spread(model, X, work.centre, work.gradient)
     kept = remembered(model.settings.half_life, model.pages[0])
@@ -363,7 +370,8 @@ def take_level(model, work, first, shares, clicked, log_expected):
         shift[leading + j] = (work.centre[j] - np.float64(first[j])) * work.per_unit[j]
         log_expected -= shift[leading + j] * work.mean[leading + j]
     page_level(work.rows, shares, shift, work.level)
-    weigh_level(clicked, log_expected, model.settings.level_shape, work.level, work.gradient)
+    once = 0.0 if work.base.more[0] else 1.0
+    weigh_level(clicked, log_expected, model.settings.level_shape, once, work.level, work.gradient)
 
 
 @kernel

@@ -32,17 +32,8 @@ SETTLED = 1024
 def gather_spread(model, X, centre, squares):
     """Let one query's candidates into the running means of variances within queries; `centre` becomes their mean."""
     features = X.shape[1]
-    step = -(-X.shape[0] // SAMPLE)
-    n = -(-X.shape[0] // step)
+    step, n = add_candidates(X, centre, squares)
     keep = 1.0 - 1.0 / model.pages[0]
-    for j in range(features):
-        centre[j] = 0.0
-        squares[j] = 0.0
-    for i in range(step, X.shape[0], step):
-        for j in range(features):
-            apart = np.float64(X[i, j]) - np.float64(X[0, j])
-            centre[j] += apart
-            squares[j] += apart * apart
     for j in range(features):
         # From a candidate and not from zero, so that what all have in common cancels before anything is squared.
         variance = max(squares[j] / n - (centre[j] / n) ** 2, 0.0)
@@ -58,6 +49,30 @@ def gather_spread(model, X, centre, squares):
             mean_square += apart * apart / n
         variance = max(mean_square - mean * mean, 0.0)
         model.start_within[0] = keep * model.start_within[0] + variance / model.pages[0]
+
+
+@kernel
+def add_candidates(X, centre, squares):
+    """Sums of how far a sample of the candidates is from the first one, and of the squares; returns the sample's stride
+    and size."""
+    step = -(-X.shape[0] // SAMPLE)
+    for j in range(X.shape[1]):
+        centre[j] = 0.0
+        squares[j] = 0.0
+    for i in range(step, X.shape[0], step):
+        for j in range(X.shape[1]):
+            apart = np.float64(X[i, j]) - np.float64(X[0, j])
+            centre[j] += apart
+            squares[j] += apart * apart
+    return step, -(-X.shape[0] // step)
+
+
+@kernel
+def find_centre(X, centre, squares):
+    """`centre` becomes the mean of one query's candidates, which have been let in before."""
+    _, n = add_candidates(X, centre, squares)
+    for j in range(X.shape[1]):
+        centre[j] = centre[j] / n + np.float64(X[0, j])
 
 
 @kernel

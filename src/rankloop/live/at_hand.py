@@ -2,9 +2,16 @@
 or a thousand long ones, so what is counted is bytes."""
 
 import sys
+from collections.abc import Callable
+
+from rankloop.live.events import Impression, Kind, decode
+from rankloop.live.learning import UNREADABLE
+from rankloop.live.stores.contract import Reader
 
 Page = tuple[int, int]
 """A model and the number of an impression."""
+Find = Callable[[Reader, int, int], list[str] | None]
+"""Looks a page up in the log, by its model and number."""
 EACH = 250
 """Bytes of a page beside its documents' ids: its key, its list, its place in the dictionary."""
 
@@ -41,3 +48,29 @@ class PagesAtHand:
 
 def _size(documents: list[str]) -> int:
     return EACH + 8 * len(documents) + sum(map(sys.getsizeof, documents))
+
+
+def open_page(store: Reader, model: int, number: int) -> list[str] | None:
+    """The documents of a page that still waits for clicks; None if it does not."""
+    row = store.open_impression(model, number)
+    return _documents(store, row.shown) if row else None
+
+
+def closed_page(store: Reader, model: int, number: int) -> list[str] | None:
+    """The documents of a page that was closed; None if it is not in the log any more."""
+    ended = store.ended(model, number)
+    try:
+        return _documents(store, decode(ended.kind, ended.body).shown) if ended else None
+    except UNREADABLE:
+        return None
+
+
+def _documents(store: Reader, shown: int) -> list[str] | None:
+    event = store.event(shown)
+    if event is None or event.kind != Kind.SHOWN:
+        return None
+    try:
+        impression: Impression = decode(event.kind, event.body)
+    except UNREADABLE:
+        return []  # nobody knows any more what was on it
+    return impression.shown()

@@ -34,6 +34,8 @@ class Kind(IntEnum):
     """The weights were computed anew from what is left in the log: like a roll back, to a state that never was."""
     EXPERIMENT_STARTED = 13
     EXPERIMENT_STOPPED = 14
+    LATE = 20
+    """Something happened on a page after it was closed, and counts all the same."""
 
 
 EXPERIMENTS = (Kind.EXPERIMENT_STARTED, Kind.EXPERIMENT_STOPPED)
@@ -41,8 +43,11 @@ EXPERIMENTS = (Kind.EXPERIMENT_STARTED, Kind.EXPERIMENT_STOPPED)
 CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN, *EXPERIMENTS)
 """What a person decided about a model."""
 
-FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED)
+FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED, Kind.LATE)
 """What changes a model's state when the log is folded."""
+
+ENDED = (Kind.CLOSED, Kind.LATE)
+"""What says how much was made of a page: its closing, and what came late, the newest last."""
 
 
 class Group(IntEnum):
@@ -101,6 +106,8 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """Of an interleaved page: where in the log its experiment was started."""
     teams: list[int] = []
     """And, for each rank, the arm that placed its document; −1 where it was everybody's."""
+    segment: str = ""
+    """Of which kind the request was, in its sender's words."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""
@@ -123,11 +130,15 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Clicks(msgspec.Struct, frozen=True, array_like=True):
-    """Ranks (from 0) and how much each was clicked, in [0, 1]. `late`: the impression was closed already."""
+    """Ranks (from 0) and how much each was clicked, in [0, 1]. `late`: the impression was closed already.
+
+    `actions` says what happened to each, by its place among the model's actions; without it they were clicks.
+    """
 
     ranks: list[int]
     values: list[float]
     late: bool = False
+    actions: list[int] = []
 
 
 class Closing(msgspec.Struct, frozen=True, array_like=True):
@@ -139,6 +150,19 @@ class Closing(msgspec.Struct, frozen=True, array_like=True):
     """One value per rank."""
     why: str
     """`asked`, `window` or `void` (the caller never got the page, so nothing is learned)."""
+    actions: list[int] = []
+    """And, for each rank, what happened: the sum of 2^place of each action; empty where a click is all there is."""
+
+
+class Late(msgspec.Struct, frozen=True, array_like=True):
+    """More of a page that was closed: where it was shown and closed, and what there was per rank before and after."""
+
+    shown: int
+    closed: int
+    before: list[float]
+    clicks: list[float]
+    actions_before: list[int]
+    actions: list[int]
 
 
 class Restored(msgspec.Struct, frozen=True, array_like=True):
@@ -170,6 +194,7 @@ _decoders: dict[Kind, msgspec.msgpack.Decoder[Any]] = {
     Kind.CLOSED: msgspec.msgpack.Decoder(Closing),
     Kind.ROLLED_BACK: msgspec.msgpack.Decoder(Restored),
     Kind.REFOLDED: msgspec.msgpack.Decoder(Restored),
+    Kind.LATE: msgspec.msgpack.Decoder(Late),
     Kind.EXPERIMENT_STARTED: msgspec.msgpack.Decoder(ExperimentStarted),
 }
 

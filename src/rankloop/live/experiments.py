@@ -104,20 +104,20 @@ class Experiment:
             self.credits, self.shares, [margins.sums.tobytes() for margins in self.margins],
         )  # fmt: skip
 
-    def note(self, teams: Sequence[int], clicks: Sequence[float], who: int) -> None:
-        """Somebody's page was closed; `who` is any number that is theirs alone."""
-        self.pages += 1
+    def note(self, teams: Sequence[int], clicks: Sequence[float], who: int, sign: int = 1) -> None:
+        """Somebody's page was closed; `who` is any number that is theirs alone. With a `sign` of −1 it is taken out."""
+        self.pages += sign
         earned = credit(teams, clicks, len(self.arms))
         total = sum(earned)
         if total == 0.0:
             return
-        self.credited += 1
+        self.credited += sign
         parts = [each / total for each in earned]
         for arm, (each, part) in enumerate(zip(earned, parts, strict=True)):
-            self.credits[arm] += each
-            self.shares[arm] += part
+            self.credits[arm] += sign * each
+            self.shares[arm] += sign * part
         for margins, part in zip(self.margins, parts[1:], strict=True):
-            margins.note(who, part - parts[0])
+            margins.note(who, part - parts[0], sign)
 
     def found(self) -> list[Margin | None]:
         """Each arm but the first against the first: by how much it wins a page, sure of all of them together."""
@@ -151,6 +151,13 @@ class Experiments:
         for experiment in self.all:
             if experiment.id == impression.experiment:
                 experiment.note(impression.teams, clicks, who)
+
+    def correct(self, impression: Impression, before: Sequence[float], after: Sequence[float], who: int) -> None:
+        """A page that was closed earlier has more clicks than were known then: it is put in anew."""
+        for experiment in self.all:
+            if experiment.id == impression.experiment:
+                experiment.note(impression.teams, before, who, -1)
+                experiment.note(impression.teams, after, who)
 
     def view(self) -> Running | None:
         """What ranking must know."""

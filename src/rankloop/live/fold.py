@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.events import Closing, Event, Group, Impression, Kind, Late, decode
 from rankloop.live.experiments import Experiments, Running, client_number
 from rankloop.live.guard import Guard
 from rankloop.live.influence import Influence
@@ -28,9 +28,11 @@ from rankloop.live.kept import (
     guard_in,
     influence_in,
     looks_in,
+    noted_in,
     restored_by,
 )
 from rankloop.live.looks import Looks
+from rankloop.live.noted import Noted
 from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.staleness import foreign_weight, moved, weight_of
@@ -109,6 +111,7 @@ class Fold:
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.influence = Influence()
         self.experiments = Experiments()
+        self.noted = Noted(settings)
         self.outliers: Counter[str] = Counter()
         """Pages with a value that can only be a mistake, by the feature's name."""
 
@@ -143,6 +146,8 @@ class Fold:
                 self.experiments.start(event)
             case Kind.EXPERIMENT_STOPPED:
                 self.experiments.stop(event.at)
+            case Kind.LATE:
+                self._take_late(decode(event.kind, event.body), shown)
             case Kind.ROLLED_BACK | Kind.REFOLDED:
                 self._roll_back(event)
         return None
@@ -161,9 +166,13 @@ class Fold:
             self.clicks += sum(closing.clicks)
             who = client_number(shown.client, shown.number)
             if self.settings.guards.compares:
+                since = self.guard.since
                 self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
+                if self.guard.since != since:
+                    self.noted.begin_anew(self.offset)
             if impression.group == Group.INTERLEAVED:
                 self.experiments.note(impression, closing.clicks, who)
+            self.noted.note(impression, shown, closing, self.offset, who)
         if fate == "learned":
             fate = self._learn(impression, shown, closing.clicks)
         if fate == "learned":
@@ -171,6 +180,29 @@ class Fold:
             self.explored += impression.displacement
             self.influence.note(shown.client, self.settings.guards, impression.network)
         return fate
+
+    def _take_late(self, late: Late, shown: Event | None) -> None:
+        """More of a page that was closed: it is put right wherever it was counted, and learned from by methods that
+        can take in the rest of a page by itself."""
+        if shown is None or shown.kind != Kind.SHOWN:
+            return
+        impression: Impression = decode(shown.kind, shown.body)
+        before, after = sum(late.before), sum(late.clicks)
+        who = client_number(shown.client, shown.number)
+        self.clicks += after - before
+        if self.settings.guards.compares:
+            since = self.guard.since
+            self.guard.correct(Group(impression.group), before, after, late.shown, self.offset, who)
+            if self.guard.since != since:
+                self.noted.begin_anew(self.offset)
+        if impression.group == Group.INTERLEAVED:
+            self.experiments.correct(impression, late.before, late.clicks, who)
+        self.noted.correct(impression, shown, late, who)
+        more = [now - then for then, now in zip(late.before, late.clicks, strict=True)]
+        closing = Closing(late.shown, late.clicks, "asked")
+        learns = self.settings.learner.takes_more and self._fate(closing, impression) == "learned"
+        if learns and any(more) and self._learn(impression, shown, more, more=True) == "learned":
+            self.version += 1
 
     def _fate(self, closing: Closing, impression: Impression) -> str:
         if closing.why == "void":
@@ -185,19 +217,19 @@ class Fold:
             return "pinned"
         return "learned"
 
-    def _learn(self, impression: Impression, shown: Event, clicks: list[float]) -> str:
+    def _learn(self, impression: Impression, shown: Event, clicks: list[float], *, more: bool = False) -> str:
         counts = self.influence.weight(shown.client, self.settings.guards, impression.network)
         if counts == 0.0:
             return "capped"
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
         page, feedback = self._page(impression, shown.number, self.scaler.apply(raw), clicks)
-        weight = self._weight(impression, page)
+        weight = 1.0 if more else self._weight(impression, page)
         if weight == 0.0:
             return "stale"
         try:
             as_drawn = self.settings.late_updates == "drawn" and not self.foreign
-            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts)
+            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model).items():
@@ -205,6 +237,8 @@ class Fold:
             self.mode = "paused"
             return "diverged"
         self._shorten_update(before["ranker.weights"])
+        if more:
+            return "learned"
         self.outliers.update(self.settings.names[place] for place in self.scaler.far_out(raw))
         self.scaler.learn(raw)
         if self.looks is not None and impression.group == Group.LEARNED:
@@ -253,10 +287,15 @@ class Fold:
         """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
         the control, or interleaved, was another order."""
         try:
-            self._restore_learned(decoded(restored_by(event).state))
+            then = decoded(restored_by(event).state)
+            self._restore_learned(then)
+            if event.kind == Kind.REFOLDED:
+                # Whoever was erased is no longer in these, either.
+                self.noted = noted_in(self.settings, then)
         except StateError as error:
             raise StateError(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
+        self.noted.begin_anew(self.offset)
         self.experiments.stop(event.at)
         self.version += 1
 
@@ -293,7 +332,7 @@ class Fold:
             content["looks"] = self.looks.kept()
         if self.experiments.all:
             content["experiments"] = [experiment.kept() for experiment in self.experiments.all]
-        return content
+        return content | self.noted.kept()
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
@@ -306,6 +345,7 @@ class Fold:
         self.guard = guard_in(then)
         self.looks = looks_in(self.settings, then)
         self.experiments = experiments_in(then)
+        self.noted = noted_in(self.settings, then)
 
     def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""

@@ -19,7 +19,7 @@ the comparison begins anew.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -49,6 +49,10 @@ class Sums(NamedTuple):
         """One more page."""
         return Sums(self.pages + 1, self.clicks + clicks, self.squares + clicks * clicks)
 
+    def corrected(self, before: float, after: float) -> "Sums":
+        """One of the pages has more clicks than were known."""
+        return Sums(self.pages, self.clicks + after - before, self.squares + after * after - before * before)
+
     @property
     def mean(self) -> float:
         """Clicks per page."""
@@ -63,16 +67,28 @@ class Sums(NamedTuple):
 class People:
     """Pages of one order, clicks on them and the squares of these, by part of the people: (3, parts)."""
 
-    def __init__(self, kept: bytes = b"") -> None:
-        self.sums: NDArray[np.float64] = np.zeros((3, PARTS))
+    def __init__(self, kept: bytes = b"", parts: int = PARTS) -> None:
+        self.sums: NDArray[np.float64] = np.zeros((3, parts))
         if kept:
-            self.sums[:] = np.frombuffer(kept, np.float64).reshape(3, PARTS)
+            self.sums[:] = np.frombuffer(kept, np.float64).reshape(3, parts)
+
+    @classmethod
+    def of(cls, sums: NDArray[np.floating[Any]]) -> "People":
+        """These sums, (3, parts)."""
+        people = cls(parts=sums.shape[1])
+        people.sums[:] = sums
+        return people
 
     def note(self, part: int, clicks: float) -> None:
         """One more page."""
         self.sums[0, part] += 1.0
         self.sums[1, part] += clicks
         self.sums[2, part] += clicks * clicks
+
+    def correct(self, part: int, before: float, after: float) -> None:
+        """A page that was noted has more clicks than were known then."""
+        self.sums[1, part] += after - before
+        self.sums[2, part] += after * after - before * before
 
     @property
     def parts(self) -> int:
@@ -82,8 +98,9 @@ class People:
     @property
     def count(self) -> int | None:
         """About how many they are: as many as would leave so many parts empty. None: hundreds, or more."""
-        empty = 1 - self.parts / PARTS
-        return round(-PARTS * math.log(empty)) if empty >= LEAST_EMPTY else None
+        parts = self.sums.shape[1]
+        empty = 1 - self.parts / parts
+        return round(-parts * math.log(empty)) if empty >= LEAST_EMPTY else None
 
     def counted(self) -> NDArray[np.float64]:
         """What counts of each part's pages, clicks and squares."""
@@ -92,7 +109,7 @@ class People:
         share = counted / np.maximum(pages, 1.0)
         clicks = clicks * share
         kept = limited(clicks, self.parts)
-        less = np.divide(kept, clicks, out=np.ones(PARTS), where=clicks > 0)
+        less = np.divide(kept, clicks, out=np.ones(len(pages)), where=clicks > 0)
         return np.array([counted, kept, squares * share * less * less])
 
     def totals(self) -> tuple[Sums, float]:
@@ -146,6 +163,21 @@ class Guard:
         else:
             self.incoming = self.incoming.plus(clicks)
             self.incoming_people.note(who % PARTS, clicks)
+        self._decide(offset)
+
+    def correct(self, group: Group, before: float, after: float, shown: int, offset: int, who: int) -> None:
+        """A page that was closed earlier has more clicks than were known then: something came late."""
+        if shown <= self.since or group in (Group.FALLBACK, Group.INTERLEAVED):
+            return
+        if group == Group.LEARNED:
+            self.learned = self.learned.corrected(before, after)
+            self.learned_people.correct(who % PARTS, before, after)
+        else:
+            self.incoming = self.incoming.corrected(before, after)
+            self.incoming_people.correct(who % PARTS, before, after)
+        self._decide(offset)
+
+    def _decide(self, offset: int) -> None:
         if min(self.learned.pages, self.incoming.pages) < LEAST:
             return
         if not self.is_on and is_worse(self.learned, self.incoming, self.learned_people, self.incoming_people):

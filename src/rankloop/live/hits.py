@@ -12,7 +12,7 @@ import msgspec
 
 from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
-from rankloop.live.requests import Candidate, Id, RankBody, Text
+from rankloop.live.requests import Candidate, Id, RankBody, Segment, Text
 from rankloop.live.settings import ModelSettings
 from rankloop.settings import in_words
 
@@ -54,6 +54,7 @@ class RescoreBody(msgspec.Struct, forbid_unknown_fields=True):
     network: Id | None = None
     size: Annotated[int, msgspec.Meta(ge=1)] | None = None
     entry: str | None = None
+    segment: Segment = ""
 
 
 class Rescored(msgspec.Struct, frozen=True):
@@ -88,7 +89,7 @@ def page_to_rank(body: RescoreBody, settings: ModelSettings) -> tuple[list[str],
         candidates, came = _of_batch(body.documents or {}, settings)
     query = body.query if isinstance(body.query, str) else (body.query or [""])[0]
     size = None if body.size is None else min(body.size, settings.page_size)
-    return came, RankBody(query, body.client, body.network, candidates, size=size, rest=True)
+    return came, RankBody(query, body.client, body.network, candidates, size=size, rest=True, segment=body.segment)
 
 
 def rescored(came: list[str], ranked: Ranked) -> Rescored:

@@ -7,12 +7,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.live.acting import KeptActs
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Restored, decode
+from rankloop.live.evidence import KeptEvidence
 from rankloop.live.experiments import Experiments, KeptExperiment
 from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.influence import Influence, KeptInfluence
 from rankloop.live.looks import KeptLooks, Looks
+from rankloop.live.noted import Noted
 from rankloop.live.settings import ModelSettings
 
 FORMAT = 1
@@ -36,6 +39,8 @@ class Kept(msgspec.Struct):
     looks: KeptLooks | None = None
     """Neither is there for models that do without."""
     experiments: list[KeptExperiment] = []
+    acts: KeptActs | None = None
+    evidence: KeptEvidence | None = None
 
 
 class Summary(NamedTuple):
@@ -116,6 +121,19 @@ def experiments_in(then: Kept) -> Experiments:
     """What was interleaved, as it was kept."""
     try:
         return Experiments(then.experiments)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def noted_of(settings: ModelSettings, state: bytes) -> Noted:
+    """What a kept state has noted of closed pages: actions, queries, segments."""
+    return noted_in(settings, decoded(state))
+
+
+def noted_in(settings: ModelSettings, then: Kept) -> Noted:
+    """What was noted of closed pages, as it was kept."""
+    try:
+        return Noted(settings, then.acts, then.evidence)
     except ValueError as error:
         raise damaged(error) from None
 

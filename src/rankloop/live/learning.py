@@ -16,7 +16,7 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.live import tracing
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import FOLDED, Closing, Event, Kind, decode
+from rankloop.live.events import ENDED, FOLDED, Closing, Event, Late, decode
 from rankloop.live.fold import Fold, View, stand_in
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.contract import Reader, Store
@@ -288,11 +288,12 @@ def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:
 
 
 def closed_impression(store: Reader, event: Event) -> Event | None:
-    """The impression that a closing closes; None if it is gone or, which `log verify` tells, cannot be read."""
-    if event.kind != Kind.CLOSED:
+    """The impression that a closing closes, or that something late is about; None if it is gone or, which `log verify`
+    tells, cannot be read."""
+    if event.kind not in ENDED:
         return None
     try:
-        closing: Closing = decode(event.kind, event.body)
+        closing: Closing | Late = decode(event.kind, event.body)
     except UNREADABLE as error:
         raise StateError(
             f"event {event.offset} of the log, which closes a page, cannot be read ({error}); rankloop log refold "

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankloop.live.events import Clicks, Closing, Event, Impression, Kind, encode
+from rankloop.live.events import ENDED, Clicks, Closing, Event, Impression, Kind, Late, decode, encode
 from rankloop.live.stores.rows import SPANS, Open, Tally
 from rankloop.live.stores.transaction import Transaction
 
@@ -26,21 +26,28 @@ class Show(NamedTuple):
     ranks: int
     group: int
     displacement: float
+    has_actions: bool = False
+    """Whether its model knows more actions than a click, so that they are told apart."""
 
     @classmethod
-    def of(cls, model: int, number: int, at: int, client: bytes, page: Impression) -> "Show":
+    def of(
+        cls, model: int, number: int, at: int, client: bytes, page: Impression, *, has_actions: bool = False
+    ) -> "Show":
         """As it goes into the log."""
-        return cls(model, number, at, client, encode(page), len(page.page), page.group, page.displacement)
+        body = encode(page)
+        return cls(model, number, at, client, body, len(page.page), page.group, page.displacement, has_actions)
 
 
 class Click(NamedTuple):
-    """Documents were clicked. Acknowledged with a `Fate`."""
+    """Something happened to documents: they were clicked, or what `actions` says (places among those of the model).
+    Acknowledged with a `Fate`."""
 
     model: int
     number: int
     at: int
     ranks: list[int]
     values: list[float]
+    actions: Sequence[int] = ()
 
 
 class Close(NamedTuple):
@@ -78,6 +85,8 @@ class Fate(NamedTuple):
     late: int = 0
     closed: bool = False
     """Whether the impression had been closed before, so that everything in the report is late."""
+    taken_late: int = 0
+    """How many of those count all the same."""
 
 
 def settle(transaction: Transaction, entries: Sequence[Entry]) -> list[Any]:
@@ -99,6 +108,7 @@ class _Settling:
         """Models that are gone, whatever the process that sends their entries knows."""
         known = {(e.model, e.number) for e in entries if isinstance(e, (Click, Close))}
         self.open = transaction.open_impressions(sorted(known)) if known else {}
+        self._ended_before = transaction.ended
         self.results = [self._settle(entry) for entry in entries]
         transaction.write(
             self.events,
@@ -130,7 +140,8 @@ class _Settling:
     def _show(self, entry: Show) -> int:
         key = entry.model, entry.number
         offset = self._add(entry.model, Kind.SHOWN, entry.number, entry.at, entry.client, entry.body)
-        self.opened[key] = Open(*key, offset, entry.at, entry.group, entry.displacement, bytes(4 * entry.ranks))
+        clicks, actions = bytes(4 * entry.ranks), bytes(2 * entry.ranks * entry.has_actions)
+        self.opened[key] = Open(*key, offset, entry.at, entry.group, entry.displacement, clicks, actions)
         return offset
 
     def _find(self, key: tuple[int, int]) -> Open | None:
@@ -139,19 +150,42 @@ class _Settling:
     def _click(self, entry: Click) -> Fate:
         key = entry.model, entry.number
         row = self._find(key)
-        late = row is None
-        body = encode(Clicks(entry.ranks, entry.values, late))
+        body = encode(Clicks(entry.ranks, entry.values, row is None, list(entry.actions)))
         self._add(entry.model, Kind.CLICKED, entry.number, entry.at, b"", body)
         if row is None:
-            return Fate(late=len(entry.ranks), closed=True)
-        values, fate = merge_clicks(row.click_values(), entry.ranks, entry.values)
-        row = row._replace(clicks=values.tobytes())
+            return Fate(late=len(entry.ranks), closed=True, taken_late=self._late(entry))
+        values, actions, fate = merged(row.click_values(), row.action_bits(), entry)
+        row = row._replace(clicks=values.tobytes(), actions=actions.tobytes())
         if key in self.opened:
             self.opened[key] = row
         else:
             self.open[key] = row
             self.clicked.add(key)
         return fate
+
+    def _late(self, entry: Click) -> int:
+        """Note what came after a page was closed, where its model tells actions apart; how many documents gained."""
+        ended = self._ended(entry) if entry.actions else None
+        if ended is None or ended[1].why == "void":
+            return 0
+        closed, closing = ended
+        before, known = np.array(closing.clicks, "<f4"), np.array(closing.actions, "<u2")
+        values, actions, _ = merged(before, known, entry)
+        if gained := int(np.count_nonzero((values != before) | (actions != known))):
+            page = before.tolist(), values.tolist(), known.tolist(), actions.tolist()
+            self._add(entry.model, Kind.LATE, entry.number, entry.at, b"", encode(Late(closing.shown, closed, *page)))
+        return gained
+
+    def _ended(self, entry: Click) -> tuple[int, Closing] | None:
+        """Where a page was closed, and what is known of it since."""
+        mine = (e for e in reversed(self.events) if (e.model, e.number) == (entry.model, entry.number))
+        newest = next((e for e in mine if e.kind in ENDED), None) or self._ended_before(entry.model, entry.number)
+        if newest is None:
+            return None
+        body: Closing | Late = decode(newest.kind, newest.body)
+        if isinstance(body, Late):
+            return body.closed, Closing(body.shown, body.clicks, "asked", body.actions)
+        return newest.offset, body
 
     def _close(self, entry: Close) -> int | None:
         key = entry.model, entry.number
@@ -161,7 +195,7 @@ class _Settling:
         clicks = row.click_values()
         offset = self._add(
             entry.model, Kind.CLOSED, entry.number, entry.at, b"",
-            encode(Closing(row.shown, clicks.tolist(), entry.why)),
+            encode(Closing(row.shown, clicks.tolist(), entry.why, row.action_bits().tolist())),
         )  # fmt: skip
         if self.opened.pop(key, None) is None:
             del self.open[key]
@@ -188,6 +222,28 @@ class _Settling:
                 for place, value in enumerate(sums):
                     total[place] += value
         return [Tally(*key, int(shown), *sums) for key, (shown, *sums) in spans.items()]
+
+
+def merged(clicks: Any, actions: Any, entry: Click | Clicks) -> tuple[Any, Any, Fate]:
+    """What a page's ranks were worth, and what had happened to them, with one more report.
+
+    Where actions are told apart, one that was reported before says nothing new, whatever it is worth.
+
+    >>> page, more = (np.zeros(2, "<f4"), np.array([1, 0], "<u2")), Click(1, 1, 0, [0, 0], [0.2, 1.0], [0, 2])
+    >>> merged(*page, more)[1:]
+    (array([5, 0], dtype=uint16), Fate(accepted=1, duplicate=1, contradictory=0, late=0, closed=False, taken_late=0))
+    """
+    values, fate = merge_clicks(clicks, entry.ranks, entry.values)
+    if not len(actions):
+        return values, actions, fate
+    known, worth = actions.copy(), clicks.copy()
+    fates = [0, 0, 0]
+    for rank, value, action in zip(entry.ranks, entry.values, entry.actions, strict=True):
+        is_new = not known[rank] >> action & 1
+        fates[0 if is_new else 2 if np.float32(value) > worth[rank] else 1] += 1
+        known[rank] |= 1 << action
+        worth[rank] = max(worth[rank], np.float32(value))
+    return values, known, Fate(accepted=fates[0], duplicate=fates[1], contradictory=fates[2])
 
 
 def merge_clicks(before: Any, ranks: Iterable[int], values: Iterable[float]) -> tuple[Any, Fate]:

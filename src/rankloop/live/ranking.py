@@ -38,6 +38,7 @@ class Request(NamedTuple):
     pinned: dict[int, int]
     """candidate → rank, both from 0."""
     network: bytes = b""
+    segment: str = ""
 
 
 class DrawnPage(NamedTuple):
@@ -108,6 +109,7 @@ class Ranking:
             displacement=_displacement(drawn._replace(scores=best), request, group),
             greedy=group == Group.LEARNED and view.mode == "frozen",
             network=request.network,
+            segment=request.segment,
         )
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])
@@ -146,6 +148,7 @@ class Ranking:
             network=request.network,
             experiment=experiment.id,
             teams=teams,
+            segment=request.segment,
         )
         order = _order(drawn, Group.LEARNED) if rest else np.zeros(0, np.int64)
         beyond = range(len(near.candidates), len(request.candidates))

@@ -2,8 +2,8 @@
 each with a sentence that says what to send instead."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,10 +13,11 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import PRECISIONS
 from rankloop.live.incoming import INCOMING, with_incoming
 from rankloop.live.ranking import Request
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import CLICK, ModelSettings
 
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
+Segment = Annotated[str, msgspec.Meta(max_length=64)]
 Reward = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
@@ -63,14 +64,29 @@ class RankBody(msgspec.Struct, forbid_unknown_fields=True):
     size: Annotated[int, msgspec.Meta(ge=1)] | None = None
     pinned: dict[Id, Annotated[int, msgspec.Meta(ge=1)]] = {}
     rest: bool = False
+    segment: Segment = ""
+
+
+class Action(msgspec.Struct, forbid_unknown_fields=True):
+    """What happened to a document, by its name among the model's actions."""
+
+    id: Id
+    action: Id
 
 
 class ClickBody(msgspec.Struct, forbid_unknown_fields=True):
-    """What was clicked on a page: ids, or how much each is worth. `close`: nothing more will come."""
+    """What was clicked on a page: ids, or how much each is worth; and what else happened. `close`: nothing more will
+    come."""
 
     impression: Id
-    clicks: list[Id] | dict[Id, Reward]
+    clicks: list[Id] | dict[Id, Reward] = []
     close: bool = False
+    actions: list[Action] = []
+
+    @property
+    def count(self) -> int:
+        """How many clicks and actions it has."""
+        return len(self.clicks) + len(self.actions)
 
 
 class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -80,16 +96,22 @@ class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
     clicks: list[Id] | dict[Id, Reward] | None = None
     close: bool = False
     reports: list[ClickBody] | None = None
+    actions: list[Action] | None = None
 
     def all(self) -> list[ClickBody]:
         """The reports, one or many."""
+        nothing = self.clicks is None and self.actions is None
         if self.reports is not None:
-            if self.impression is not None or self.clicks is not None or self.close:
+            if self.impression is not None or not nothing or self.close:
                 raise _bad("reports", "send either one report or a list of them")
             return self.reports
-        if self.impression is None or self.clicks is None:
-            raise _bad("clicks", 'send {"impression": "…", "clicks": ["id", …]}, or many of them as {"reports": […]}')
-        return [ClickBody(self.impression, self.clicks, self.close)]
+        if self.impression is None or nothing:
+            raise _bad(
+                "clicks",
+                'send {"impression": "…", "clicks": ["id", …]} or {…, "actions": [{"id": "…", "action": "…"}, …]}, or '
+                'many of them as {"reports": […]}',
+            )
+        return [ClickBody(self.impression, self.clicks or [], self.close, self.actions or [])]
 
 
 class CloseBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -118,7 +140,8 @@ def checked_request(
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
     features = _stored(with_incoming(_features(body, ids, settings), settings.names), ids, settings)
-    return Request(body.query, client, ids, features, size, _pinned(body, ids, min(size, len(ids))), network)
+    pinned = _pinned(body, ids, min(size, len(ids)))
+    return Request(body.query, client, ids, features, size, pinned, network, body.segment)
 
 
 def _ids(body: RankBody) -> list[str]:
@@ -205,21 +228,47 @@ def check_reports(reports: Sequence[ClickBody], limits: Limits) -> None:
     if len(reports) > limits.items:
         raise _bad("reports", f"at most {limits.items:,} at once; got {len(reports):,}")
     for place, report in enumerate(reports):
-        if len(report.clicks) > limits.items:
-            raise _bad(f"report {place}", f"at most {limits.items:,} clicks in one; got {len(report.clicks):,}")
+        if report.count > limits.items:
+            raise _bad(f"report {place}", f"at most {limits.items:,} clicks in one; got {report.count:,}")
 
 
-def clicked_ranks(body: ClickBody, shown: Sequence[str]) -> tuple[list[int], list[float], list[str]]:
-    """(ranks from 0, values, ids that were not on the page). Of a document named twice, the larger value counts.
+class Acted(NamedTuple):
+    """What a report says happened: ranks from 0, how much each is worth, which action it was (its place among the
+    model's, nothing where a click is all there is), and the ids that were not on the page."""
 
-    >>> clicked_ranks(ClickBody("…", {"b": 0.5, "z": 1.0}), ["a", "b"])
-    ([1], [0.5], ['z'])
+    ranks: list[int]
+    values: list[float]
+    actions: list[int]
+    unknown: list[str]
+
+
+def acted(body: ClickBody, shown: Sequence[str], worth: Mapping[str, float]) -> Acted:
+    """What a report says about a page that showed these documents; `worth` are the model's actions.
+
+    >>> acted(ClickBody("…", {"b": 0.5, "z": 1.0}), ["a", "b"], {"click": 1.0})
+    Acted(ranks=[1], values=[0.5], actions=[], unknown=['z'])
+    >>> bought = ClickBody("…", ["b"], actions=[Action("b", "purchase")])
+    >>> acted(bought, ["a", "b"], {"click": 0.2, "purchase": 1.0})
+    Acted(ranks=[1, 1], values=[0.2, 1.0], actions=[0, 1], unknown=[])
     """
-    given = body.clicks if isinstance(body.clicks, dict) else dict.fromkeys(body.clicks, 1.0)
+    check_actions(body, worth)
+    clicks = body.clicks if isinstance(body.clicks, dict) else dict.fromkeys(body.clicks, worth.get(CLICK, 0.0))
+    known = {name: place for place, name in enumerate(worth)}
+    given = [(name, value, CLICK) for name, value in clicks.items()]
+    # Once each: of what was reported before, nothing is made.
+    given += dict.fromkeys((each.id, worth[each.action], each.action) for each in body.actions)
     places = {document: rank for rank, document in enumerate(shown)}
-    known = [(places[name], value) for name, value in given.items() if name in places]
-    unknown = [name for name in given if name not in places]
-    return [rank for rank, _ in known], [value for _, value in known], unknown
+    there = [(places[name], value, known[action]) for name, value, action in given if name in places]
+    unknown = list(dict.fromkeys(name for name, _, _ in given if name not in places))
+    actions = [] if worth == {CLICK: 1.0} else [action for _, _, action in there]
+    return Acted([rank for rank, _, _ in there], [value for _, value, _ in there], actions, unknown)
+
+
+def check_actions(body: ClickBody, worth: Mapping[str, float]) -> None:
+    """Refuse what the model has no name for, with the names that it has."""
+    named = [each.action for each in body.actions] + [CLICK] * bool(body.clicks)
+    if (strange := next((action for action in named if action not in worth), None)) is not None:
+        raise _bad("actions", f"this model has no action {strange!r}; its actions are {', '.join(worth)}")
 
 
 def too_many_candidates(limits: Limits, count: int) -> RequestError:

@@ -12,17 +12,26 @@ from itertools import islice
 from typing import Any
 
 from rankloop.answers import Clicked, Closed, Ranked
-from rankloop.live.at_hand import PagesAtHand
+from rankloop.live.at_hand import Find, PagesAtHand, closed_page, open_page
 from rankloop.live.clients import NETWORK, client_hash, client_salt
 from rankloop.live.errors import RequestError, StoreError
-from rankloop.live.events import Group, Impression, Kind, decode, now
+from rankloop.live.events import Group, Kind, now
 from rankloop.live.fold import Fold
-from rankloop.live.learning import UNREADABLE, Learner
+from rankloop.live.learning import Learner
 from rankloop.live.log import Click, Close, Entry, Fate, Show
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
 from rankloop.live.rehearsal import rehearse
-from rankloop.live.requests import ClickBody, Limits, RankBody, check_reports, checked_request, clicked_ranks
+from rankloop.live.requests import (
+    Acted,
+    ClickBody,
+    Limits,
+    RankBody,
+    acted,
+    check_actions,
+    check_reports,
+    checked_request,
+)
 from rankloop.live.settings import ModelSettings
 from rankloop.live.steering import EVERY_SECONDS, Steering
 from rankloop.live.stores.contract import Store
@@ -134,7 +143,10 @@ class Service:
             rivals = self.registry.rivals(model, view)
             ranked = model.ranking.rank(view, request, number, rest=body.rest, rivals=rivals)
             at = now()
-            [offset] = await self.append(Show.of(model.id, number, at, request.client, ranked.impression))
+            show = Show.of(
+                model.id, number, at, request.client, ranked.impression, has_actions=model.settings.has_actions
+            )
+            [offset] = await self.append(show)
             if offset is None:
                 raise model.gone()
         except StoreError as error:
@@ -206,26 +218,34 @@ class Service:
         tokens = [await self.verify(report.impression, place) for place, report in enumerate(reports)]
         unknown: list[list[str]] = []
         entries: list[Entry] = []
-        for report, token in zip(reports, tokens, strict=True):
+        for place, (report, token) in enumerate(zip(reports, tokens, strict=True)):
+            settings = (await self.registry.by_id(token.model, PATIENCE)).settings
+            try:
+                check_actions(report, settings.actions)
+            except RequestError as error:
+                raise RequestError(error.code, f"report {place}: {error}") from None
             shown = await self._page(token)
-            # A closed page may be gone already; its clicks are kept as late, without ranks.
-            ranks, values, strange = clicked_ranks(report, shown) if shown is not None else ([], [], [])
-            entries.append(Click(token.model, token.number, now(), ranks, values))
+            if shown is None and settings.has_actions and report.count:
+                shown = await self._asked(closed_page, token)
+            # Otherwise a closed page may be gone already; its clicks are kept as late, without ranks.
+            said = acted(report, shown, settings.actions) if shown is not None else Acted([], [], [], [])
+            entries.append(Click(token.model, token.number, now(), said.ranks, said.values, said.actions))
             if report.close:
                 entries.append(self._closing(token))
-            unknown.append(strange)
+            unknown.append(said.unknown)
         results = iter(await self.append(*entries))
         return [self._clicked(report, results, strange) for report, strange in zip(reports, unknown, strict=True)]
 
     def _clicked(self, report: ClickBody, results: Iterator[Any], unknown: list[str]) -> Clicked:
         fate: Fate = next(results)
         if fate.closed:
-            fate = fate._replace(late=len(report.clicks) - len(unknown))
+            fate = fate._replace(late=report.count - len(unknown))
         for word in ("accepted", "duplicate", "contradictory", "late"):
             self.counts["clicks", word] += getattr(fate, word)
         self.counts["clicks", "unknown"] += len(unknown)
         closed = report.close and next(results) is not None
-        return Clicked(report.impression, fate.accepted, fate.duplicate, fate.contradictory, fate.late, unknown, closed)
+        fates = fate.accepted, fate.duplicate, fate.contradictory, fate.late
+        return Clicked(report.impression, *fates, unknown, closed, fate.taken_late)
 
     async def close(self, impression: str, *, wait: bool = False) -> Closed:
         """End an impression; with `wait`, after the model has learned from it."""
@@ -268,24 +288,17 @@ class Service:
         """The documents of a page that is still open; None if it was closed."""
         shown = self._shown.get((token.model, token.number))
         if shown is None:
-            try:
-                shown = await asyncio.wait_for(asyncio.to_thread(self._find_page, token), PATIENCE)
-            except TimeoutError:
-                raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+            shown = await self._asked(open_page, token)
             if shown is not None:
                 self._shown.keep((token.model, token.number), shown)
         return shown
 
-    def _find_page(self, token: Token) -> list[str] | None:
-        row = self.store.open_impression(token.model, token.number)
-        event = self.store.event(row.shown) if row else None
-        if event is None:
-            return None
+    async def _asked(self, find: Find, token: Token) -> list[str] | None:
+        """What the store says of a page, or a StoreError within `PATIENCE`."""
         try:
-            impression: Impression = decode(event.kind, event.body)
-        except UNREADABLE:
-            return []  # nobody knows any more what was on it
-        return impression.shown()
+            return await asyncio.wait_for(asyncio.to_thread(find, self.store, token.model, token.number), PATIENCE)
+        except TimeoutError:
+            raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
 
     # Upkeep
 

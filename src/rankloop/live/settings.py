@@ -16,10 +16,12 @@ from rankloop.plugins import load_installed
 from rankloop.rankers import Linear, weight_names
 from rankloop.settings import (
     NAME,
+    Rule,
     check_settings,
     choice,
     explained,
     number,
+    require_number,
     require_seed,
     require_whole_number,
     settle,
@@ -37,6 +39,34 @@ else:
     load_installed()
     LiveLearner = Union[tuple(kind for kind in LEARNERS.values() if not kind.needs_grades())]  # noqa: UP007
     """Every learner that needs no more than clicks; a plugin's, if it is loaded before this room is entered."""
+
+
+CLICK = "click"
+"""The action that a report of clicks is about."""
+MOST_ACTIONS = 12
+
+
+def require_actions(owner: str, name: str, value: Any) -> dict[str, float]:
+    """Names and values of what people can do with a document.
+
+    >>> require_actions("model", "actions", {"buy": 2})
+    Traceback (most recent call last):
+    rankloop.errors.SettingsError: model: the value of action 'buy' must be a number, at least 0 and at most 1; got 2
+    """
+    if not isinstance(value, dict) or not 1 <= len(value) <= MOST_ACTIONS:
+        raise SettingsError(f"{owner}: {name} must be 1 to {MOST_ACTIONS} names with their values; got {value!r}")
+    if wrong := next((action for action in value if not isinstance(action, str) or not NAME.fullmatch(action)), None):
+        raise SettingsError(
+            f"{owner}: an action's name must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a "
+            f"letter or digit; got {wrong!r}"
+        )
+    worth = {
+        action: require_number(owner, f"the value of action {action!r}", worth, at_least=0, at_most=1)
+        for action, worth in value.items()
+    }
+    if not any(worth.values()):
+        raise SettingsError(f"{owner}: one of the {name} must be worth more than 0, or there is nothing to learn from")
+    return worth
 
 
 class Zeros(msgspec.Struct, frozen=True, tag="zeros", tag_field="from", forbid_unknown_fields=True):
@@ -161,6 +191,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         late_updates: against the scores that drew the page (`drawn`), or the `current` ones.
         swaps: count how neighbours on a page were exchanged and clicked, to tell how far people look.
         guards: limits on what one impression, one client and one experiment can do.
+        actions: what people can do with a document, and how much each is worth, from 0 to 1.
+        evidence: count how the learned order does on frequent queries and in segments.
 
     >>> ModelSettings(name="shop", features=["bm25", "price"]).features
     ('bm25', 'price')
@@ -179,6 +211,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     late_updates: Literal["current", "drawn"] = "drawn"
     swaps: bool = True
     guards: Guards = Guards()
+    actions: Annotated[dict[str, float], Rule(require_actions)] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
+    evidence: bool = True
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -213,9 +247,24 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                     f"start: the incoming order is the weight of one feature, which {self.learner.scoring_ranker!r} "
                     f"does not have; begin from 'zeros', or from 'weights' that were learned elsewhere"
                 )
+        self._check_values()
         # Building the model once makes the method's own checks: weights, propensities for every rank, …
         weights = self.start.weights if isinstance(self.start, Weights) else None
         require_compiled("model", self.learner, self.learner.model(len(names), self.page_size, self.seed or 0, weights))
+
+    def _check_values(self) -> None:
+        """Refuse values that the method would take for nothing, or for everything."""
+        between = [f"{name} {value:g}" for name, value in self.actions.items() if 0 < value < 1]
+        if between and not self.learner.graded:
+            raise SettingsError(
+                f"actions: {self.learner.name} counts a value of 0.5 or more as a click and less as none, so it cannot "
+                f"learn from {', '.join(between)}; use values of 0 and 1, or Posterior, ROLTR or PLRank"
+            )
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there is more to do with a document than to click on it: then late actions count, too."""
+        return self.actions != {CLICK: 1.0}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -256,6 +305,7 @@ def stored_settings(text: bytes) -> ModelSettings:
     kept = msgspec.json.decode(text)
     if isinstance(kept, dict):
         kept.setdefault("swaps", False)
+        kept.setdefault("evidence", False)
         if isinstance(kept.get("guards"), dict):
             share = kept["guards"].setdefault("falls_back", 0.0)
             if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:

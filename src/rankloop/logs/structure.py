@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from rankloop.live.events import PRECISIONS, Clicks, Closing, Event, Impression, Kind, decode
-from rankloop.live.log import merge_clicks
+from rankloop.live.events import PRECISIONS, Clicks, Closing, Event, Impression, Kind, Late, decode
+from rankloop.live.log import merged
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.rows import Open
 
-Waiting = tuple[int, Any]
-"""Where an open impression was shown, and what has been clicked so far, float32 per rank."""
+Waiting = tuple[int, Any, Any]
+"""Where an open impression was shown, what has been clicked so far, float32 per rank, and, where actions are told
+apart, what happened, 16 bits per rank."""
 
 
 class ModelRow(msgspec.Struct, frozen=True, array_like=True):
@@ -66,6 +67,8 @@ class Structure:
                 return self._clicked(event, body)
             case Kind.CLOSED:
                 return self._closed(event, body)
+            case Kind.LATE:
+                return self._late(event, body)
             case Kind.ERASED:
                 self._open.pop(key, None)
                 self._older.discard(key)
@@ -85,8 +88,8 @@ class Structure:
             where = "is open in the table, but not in the log" if key in table else "should be open, and is not"
             self.problems.append(f"impression {key[1]} of {self._name(key[0])} {where}")
         for key in sorted(set(table) & set(self._open)):
-            shown, clicks = self._open[key]
-            if (table[key].shown, table[key].clicks) != (shown, clicks.tobytes()):
+            shown, clicks, actions = self._open[key]
+            if table[key][2:3] + table[key][6:] != (shown, clicks.tobytes(), actions.tobytes()):
                 self.problems.append(
                     f"impression {key[1]} of {self._name(key[0])}: what the table of open impressions says of it is "
                     f"not what the log says"
@@ -107,7 +110,9 @@ class Structure:
             return self._wrong(event, f"impression {event.number} has a number that was never given out")
         if (event.model, event.number) in self._open:
             return self._wrong(event, f"impression {event.number} was shown already")
-        self._open[event.model, event.number] = event.offset, np.zeros(len(impression.page), np.float32)
+        ranks = len(impression.page)
+        told_apart = np.zeros(ranks if settings is not None and settings.has_actions else 0, "<u2")
+        self._open[event.model, event.number] = event.offset, np.zeros(ranks, np.float32), told_apart
         return True
 
     def _clicked(self, event: Event, clicks: Clicks) -> bool:
@@ -120,10 +125,24 @@ class Structure:
             # Its page may have been compacted away; its closing will show it.
             self._older.add((event.model, event.number))
             return True
-        shown, before = waiting
+        shown, before, known = waiting
         if len(clicks.ranks) != len(clicks.values) or any(not 0 <= rank < len(before) for rank in clicks.ranks):
             return self._wrong(event, "it clicks on ranks that the page does not have")
-        self._open[event.model, event.number] = shown, merge_clicks(before, clicks.ranks, clicks.values)[0]
+        if len(known) and (len(clicks.actions) != len(clicks.ranks) or not all(0 <= a < 16 for a in clicks.actions)):
+            return self._wrong(event, "it does not say what happened to each of its documents")
+        self._open[event.model, event.number] = shown, *merged(before, known, clicks)[:2]
+        return True
+
+    def _late(self, event: Event, late: Late) -> bool:
+        """What came late adds to a page that was closed; nothing is ever taken back."""
+        before, after = np.array(late.before), np.array(late.clicks)
+        known, actions = np.array(late.actions_before, int), np.array(late.actions, int)
+        if len({len(before), len(after), len(known), len(actions)}) > 1:
+            return self._wrong(event, "it has more to say of some ranks than of others")
+        if not late.shown < late.closed < event.offset:
+            return self._wrong(event, f"its page is event {late.shown} and was closed by {late.closed}, not before it")
+        if (after < before).any() or (after > 1).any() or (known & ~actions).any():
+            return self._wrong(event, "it takes back what happened before")
         return True
 
     def _closed(self, event: Event, closing: Closing) -> bool:
@@ -135,7 +154,7 @@ class Structure:
             return self._wrong(event, f"it closes impression {event.number}, which is not open")
         if waiting[0] != closing.shown:
             return self._wrong(event, f"it says that its page is event {closing.shown}, which is event {waiting[0]}")
-        if waiting[1].tolist() != closing.clicks:
+        if (waiting[1].tolist(), waiting[2].tolist()) != (closing.clicks, closing.actions):
             return self._wrong(event, f"its clicks {closing.clicks} are not those that were reported")
         return True
 

@@ -12,7 +12,7 @@ import msgspec
 
 from rankloop.errors import SettingsError
 from rankloop.live.clients import SALT, client_hash
-from rankloop.live.events import Closing, Kind, decode
+from rankloop.live.events import ENDED, Closing, Kind, Late, decode
 from rankloop.live.learning import UNREADABLE
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
@@ -161,9 +161,9 @@ def _oldest_needed(store: Store, bases: dict[int, int], cut: int) -> int:
     for row in store.export_rows("open_impressions"):
         cut = min(cut, row[2])
     for model in store.models():
-        for event in each_event(store, bases.get(model.id, 0), kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK):
+        for event in each_event(store, bases.get(model.id, 0), kinds=ENDED, model=model.id, at_once=CHUNK):
             with suppress(*UNREADABLE):  # of one that cannot be read nobody will need the page
-                closing: Closing = decode(event.kind, event.body)
+                closing: Closing | Late = decode(event.kind, event.body)
                 cut = min(cut, closing.shown)
     return cut
 

@@ -70,9 +70,9 @@ class Margins:
         if kept:
             self.sums[:] = np.frombuffer(kept).reshape(3, PARTS)
 
-    def note(self, who: int, margin: float) -> None:
-        """One more page, of somebody: `who` is any number that is theirs alone."""
-        self.sums[:, who % PARTS] += (1.0, margin, margin * margin)
+    def note(self, who: int, margin: float, sign: int = 1) -> None:
+        """One more page, of somebody: `who` is any number that is theirs alone; with a `sign` of −1, one less."""
+        self.sums[:, who % PARTS] += (sign, sign * margin, sign * (margin * margin))
 
     @property
     def parts(self) -> int:

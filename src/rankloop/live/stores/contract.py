@@ -29,14 +29,22 @@ from rankloop.live.stores.rows import (
     Tally,
     key_columns,
 )
-from rankloop.live.stores.transaction import BEAT, OPEN, Connection, Transaction, digests_held, listed
+from rankloop.live.stores.transaction import (
+    BEAT,
+    EVENT,
+    OPEN,
+    Connection,
+    Transaction,
+    digests_held,
+    listed,
+    newest_end,
+)
 
 T = TypeVar("T")
 
-EVENT = "position, model, kind, number, at, client, body"
 SNAPSHOT = "model, version, position, at"
 ERASED = "(model, number) IN (SELECT model, number FROM erased)"
-PAGES = listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED))
+PAGES = listed((Kind.SHOWN, Kind.CLICKED, Kind.CLOSED, Kind.LATE))
 BLANKED = 500
 """Events whose digests travel in one statement."""
 DELETED = "model IN (SELECT id FROM models WHERE deleted IS NOT NULL)"
@@ -89,6 +97,10 @@ class Reader(ABC):
     def event(self, offset: int) -> Event | None:
         """The event at an offset, if it is still there."""
         return self._one(Event, f"SELECT {EVENT} FROM events WHERE position = ?", offset)
+
+    def ended(self, model: int, number: int) -> Event | None:
+        """The newest that is known of a page which was closed: its closing, or what came late."""
+        return self._one(Event, newest_end(), model, number)
 
     def with_digests(self, after: int, limit: int) -> list[tuple[Event, bytes | None]]:
         """Events beyond an offset, in order, with the digests that were written with them; old ones have none."""

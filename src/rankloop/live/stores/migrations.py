@@ -19,12 +19,17 @@ class Migration(NamedTuple):
 DIGEST = "ALTER TABLE events ADD COLUMN digest {}"
 DECISIONS = "CREATE INDEX decisions ON events (model, position) WHERE kind >= 5 AND kind <= 19"
 """What people decide about models has these kinds (and what was erased has one of them)."""
+ACTIONS = "ALTER TABLE open_impressions ADD COLUMN actions {}"
+ENDS = "CREATE INDEX ends ON events (model, number) WHERE kind IN (4, 20)"
+"""4 is Kind.CLOSED, 20 is Kind.LATE."""
 
 MIGRATIONS: list[Migration] = [
     # 2: what was changed in an event is found; those that are there have no digest.
     Migration((DIGEST.format("BLOB"),), (DIGEST.format("bytea"),)),
     # 3: who decided what is found without reading the pages in between.
     Migration((DECISIONS,), (DECISIONS,)),
+    # 4: what happened to documents is told apart, and a page is found after it was closed.
+    Migration((ACTIONS.format("BLOB NOT NULL DEFAULT x''"), ENDS), (ACTIONS.format("bytea NOT NULL DEFAULT ''"), ENDS)),
 ]
 """`MIGRATIONS[0]` leads from version 1 to version 2, and so on."""
 

@@ -21,11 +21,12 @@ FROM open_impressions JOIN unnest(%b::bigint[], %b::bigint[]) AS wanted (model, 
 """
 OPENED = """
 INSERT INTO open_impressions
-SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::float8[], %b::bytea[])
+SELECT * FROM unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::bigint[], %b::float8[], %b::bytea[],
+                     %b::bytea[])
 """
 CLICKED = """
-UPDATE open_impressions o SET clicks = n.clicks
-FROM unnest(%b::bigint[], %b::bigint[], %b::bytea[]) AS n (model, number, clicks)
+UPDATE open_impressions o SET clicks = n.clicks, actions = n.actions
+FROM unnest(%b::bigint[], %b::bigint[], %b::bytea[], %b::bytea[]) AS n (model, number, clicks, actions)
 WHERE o.model = n.model AND o.number = n.number
 """
 CLOSED = """
@@ -76,7 +77,7 @@ class PostgresTransaction(Transaction):
             self._next = max(self._next, events[-1].offset + 1)
         with self._connection.pipeline():
             self._run(OPENED, opened)
-            self._run(CLICKED, [(row.model, row.number, row.clicks) for row in clicked])
+            self._run(CLICKED, [(row.model, row.number, row.clicks, row.actions) for row in clicked])
             self._run(CLOSED, closed)
             self._run(TALLIES, tallies)
 

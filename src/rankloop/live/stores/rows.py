@@ -44,7 +44,8 @@ class StoredModel(NamedTuple):
 
 
 class Open(NamedTuple):
-    """An impression that waits for clicks: where it was shown, and what has been clicked so far (float32 per rank)."""
+    """An impression that waits for clicks: where it was shown, what has been clicked so far (float32 per rank), and,
+    where its model tells actions apart, what happened (a bit for each action, 16 per rank)."""
 
     model: int
     number: int
@@ -53,10 +54,15 @@ class Open(NamedTuple):
     group: int
     displacement: float
     clicks: bytes
+    actions: bytes = b""
 
     def click_values(self) -> NDArray[np.float32]:
         """What has been clicked so far, rank by rank."""
         return np.frombuffer(self.clicks, "<f4")
+
+    def action_bits(self) -> NDArray[np.uint16]:
+        """What happened at each rank: a bit for each action; empty where actions are not told apart."""
+        return np.frombuffer(self.actions, "<u2")
 
 
 SPANS = (1, 60, 1440)

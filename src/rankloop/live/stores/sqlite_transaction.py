@@ -55,8 +55,8 @@ class SQLiteTransaction(Transaction):
         self._insert("events", self._digested(events))
         self._insert("open_impressions", opened)
         if clicked:
-            sql = "UPDATE open_impressions SET clicks = ? WHERE model = ? AND number = ?"
-            self._connection.executemany(sql, [(row.clicks, row.model, row.number) for row in clicked])
+            sql = "UPDATE open_impressions SET clicks = ?, actions = ? WHERE model = ? AND number = ?"
+            self._connection.executemany(sql, [(row.clicks, row.actions, row.model, row.number) for row in clicked])
         for where, values in _places(closed):
             self._connection.execute(f"DELETE FROM open_impressions {where}", values)
         self._insert("tallies", tallies, TALLY)

@@ -4,11 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
-from rankloop.live.events import Event
+from rankloop.live.events import ENDED, Event
 from rankloop.live.stores.digests import DIGESTS, Digests, new_digests, read_digests
 from rankloop.live.stores.rows import Open, Snapshot, Tally
 
-OPEN = "model, number, shown, at, grp, displacement, clicks"
+OPEN = "model, number, shown, at, grp, displacement, clicks, actions"
+EVENT = "position, model, kind, number, at, client, body"
 NEXT_OFFSET = "SELECT coalesce(max(position), 0) + 1 FROM events"
 BEAT = "written"
 """The fact that a service writes while nobody else writes anything."""
@@ -62,6 +63,11 @@ class Transaction(ABC):
     ) -> None:
         """Append events, keep the table of open impressions up to date, and add to the tallies."""
 
+    def ended(self, model: int, number: int) -> Event | None:
+        """The newest that is known of a page which was closed: its closing, or what came late."""
+        rows = self._held.execute(newest_end(), [model, number]).fetchall()
+        return Event(*rows[0]) if rows else None
+
     def _digested(self, events: Sequence[Event]) -> list[tuple[Any, ...]]:
         """Rows of events, with their digests; a log's first ones make its key."""
         if self.digests is None and events:
@@ -113,6 +119,13 @@ def digests_held(connection: Connection) -> Digests | None:
     """How a log that is held digests its events; None if it does not yet."""
     row = connection.execute("SELECT value FROM facts WHERE name = ?", [DIGESTS]).fetchone()
     return read_digests(row[0]) if row else None
+
+
+def newest_end() -> str:
+    """The newest event that says what was made of a page, by its model and number."""
+    # In the words of the index, or it would not be used.
+    where = f"kind IN ({listed(ENDED)}) AND model = ? AND number = ?"
+    return f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position DESC LIMIT 1"
 
 
 def listed(numbers: Iterable[int]) -> str:
