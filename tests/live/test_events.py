@@ -18,6 +18,7 @@ from rankloop.live.events import (
     ExperimentStarted,
     Impression,
     Kind,
+    Late,
     Restored,
     decode,
     encode,
@@ -53,6 +54,10 @@ BODIES = {
     ),
     Kind.ROLLED_BACK: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
     Kind.REFOLDED: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
+    Kind.LATE: st.builds(
+        Late, NUMBERS, NUMBERS, *(st.lists(SHARES, max_size=3) for _ in range(2)),
+        *(st.lists(NUMBERS, max_size=3) for _ in range(2)),
+    ),  # fmt: skip
     Kind.EXPERIMENT_STARTED: st.builds(
         ExperimentStarted, st.lists(TEXT, max_size=3), st.lists(NUMBERS, max_size=3), SHARES
     ),
@@ -80,8 +85,9 @@ def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
     assert [kind.name for kind in sorted(Kind)] == [
         "CREATED", "SHOWN", "CLICKED", "CLOSED", "PAUSED", "RESUMED", "FROZEN", "ROLLED_BACK", "SCALING_FROZEN",
         "DELETED", "ERASED", "REFOLDED", "EXPERIMENT_STARTED", "EXPERIMENT_STOPPED",
+        "LATE",
     ]  # fmt: skip
-    assert sorted(Kind) == list(range(1, len(Kind) + 1))
+    assert sorted(Kind) == [*range(1, 15), 20]
 
 
 # Precision

@@ -16,10 +16,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from rankloop.statistics.intervals import anytime_half_width
 from rankloop.live.acting import Rate, rate_of
 from rankloop.live.evidence import CLIENTS, KNOWN, NEW, Cells, Evidence, most_asked
-from rankloop.live.guard import LEAST, Comparison, People, Sums, compared
+from rankloop.live.guard import LEAST, GroupComparison, People, Sums, compared
+from rankloop.statistics import holm
+from rankloop.statistics.intervals import anytime_half_width
 
 FEWEST = 8
 """Of the 16 parts of a cell's people, those in which there must be somebody, in either order."""
@@ -141,7 +142,7 @@ def contrasts(cells: Sequence[Cells]) -> list[Contrast]:
     return made
 
 
-def _compared(learned: People, incoming: People) -> Comparison | None:
+def _compared(learned: People, incoming: People) -> GroupComparison | None:
     """None where there are too few pages or people, or nothing ever happened."""
     if min(learned.sums[0].sum(), incoming.sums[0].sum()) < LEAST or min(learned.parts, incoming.parts) < FEWEST:
         return None
@@ -149,29 +150,26 @@ def _compared(learned: People, incoming: People) -> Comparison | None:
     return found if _error(found) > 0 else None
 
 
-def difference_of(found: Comparison) -> float:
+def difference_of(found: GroupComparison) -> float:
     """learned − incoming, per page."""
     return found.learned - found.incoming
 
 
-def _error(found: Comparison) -> float:
+def _error(found: GroupComparison) -> float:
     return math.sqrt(found.learned_variance + found.incoming_variance)
 
 
-def beyond_chance(found: Sequence[Comparison]) -> list[Verdict | None]:
-    """Holm's procedure: from the surest on, each is held to the share of 5 % that those not yet called leave it."""
-    verdicts: list[Verdict | None] = [None] * len(found)
-    for called, place in enumerate(sorted(range(len(found)), key=lambda place: -found[place].sure)):
-        if 1 - found[place].sure > FALSE_ALARM / (len(found) - called):
-            break
-        verdicts[place] = "helps" if difference_of(found[place]) > 0 else "hurts"
-    return verdicts
+def beyond_chance(found: Sequence[GroupComparison]) -> list[Verdict | None]:
+    """What can be said with all of them in view: the probability that chance did any of it is 5 % at most."""
+    adjusted = holm([1 - one.sure for one in found])
+    verdicts: list[Verdict] = ["helps" if difference_of(one) > 0 else "hurts" for one in found]
+    return [verdict if p <= FALSE_ALARM else None for verdict, p in zip(verdicts, adjusted, strict=True)]
 
 
-def shrunken(found: Sequence[Comparison]) -> list[float]:
+def shrunken(found: Sequence[GroupComparison]) -> list[float]:
     """Each difference, drawn towards the mean of all by how much of its spread is chance: empirical Bayes.
 
-    >>> alike = [Comparison(0.5 + d, 0.5, 0.01, 0.01, 100.0) for d in (-0.1, 0.0, 0.1)]
+    >>> alike = [GroupComparison(0.5 + d, 0.5, 0.01, 0.01, 100.0) for d in (-0.1, 0.0, 0.1)]
     >>> shrunken(alike)
     [0.0, 0.0, 0.0]
     """
