@@ -31,7 +31,10 @@ TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
 """Where the commands that serve listen unless they are told otherwise."""
 
-BRIEFLY = {"late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--picture", "late.png")}
+BRIEFLY = {
+    "late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--picture", "late.png"),
+    "values.py": ("--seeds", "1", "--visits", "600"),
+}
 """What an example is asked for here, where all of it would take long: every delay and method, fewer pages."""
 
 

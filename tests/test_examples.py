@@ -35,6 +35,17 @@ def test_a_shop_behind_postgresql_does_too(tmp_path, postgres_address):
     assert after > 1.2 * before
 
 
+def test_clicks_lose_money_and_values_do_not():
+    done = run([sys.executable, str(EXAMPLES / "values.py"), "--visits", "1500", "--seeds", "1"])
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^(.{24})  +(\d+) +([\d.]+) ±", done.stdout, flags=re.MULTILINE)
+    clicks, purchases = ({name.strip(): float(row[place]) for name, *row in rows} for place in (0, 1))
+    engine = "nothing: the engine"
+    assert clicks["clicks alone"] > 1.5 * clicks[engine]
+    assert purchases["clicks alone"] < 0.75 * purchases[engine]
+    assert purchases["purchases alone"] > 1.4 * purchases[engine]
+
+
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("shop_with_*.py")), ids=lambda path: path.name)
 def test_an_example_fits_on_two_screens(example):
     assert len(example.read_text().splitlines()) < MOST_LINES

@@ -401,3 +401,22 @@ def test_more_than_a_thousand_kept_reports_are_sent_in_several_requests(client, 
     assert client.flush()
     assert client.kept == 0
     assert client.click(page.impression, ["a"]).accepted == 0
+
+
+def test_actions_are_reported_and_evidence_is_read(client):
+    worth = {"click": 0.2, "purchase": 1.0}
+    client.create_model("valued", features=["engine", "price"], page_size=3, scaling="none", actions=worth)
+    page = client.rank("valued", CANDIDATES, query="desk", segment="phone")
+    answer = client.act(page.impression, {page.ranking[0]: ["click", "purchase"], "z": "click"}, close=True)
+    assert (answer.accepted, answer.unknown, answer.closed) == (2, ["z"], True)
+    assert [one["name"] for one in client.actions("valued")] == list(worth)
+    assert client.queries("valued", limit=1)["clients"] == 5
+    assert client.segments("valued")["segments"] == []
+    assert client.act(None, {"oak": "purchase"}) is None
+    with pytest.raises(RefusedError, match="its actions are click, purchase"):
+        client.act(client.rank("valued", CANDIDATES).impression, {"a": "buy"})
+    with pytest.raises(SettingsError, match="by the names of the model's actions"):
+        client.act("…", {"a": [1]})
+    with Client(NOBODY) as lost:
+        assert lost.act("somewhere", {"a": "purchase"}) is None
+        assert lost.kept == 1

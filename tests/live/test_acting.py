@@ -40,7 +40,7 @@ def test_actions_that_cannot_be_are_refused(actions, sentence):
 
 @pytest.mark.parametrize("learner", [PDGD(), DBGD(), PMGD(), COLTR(), PairRank()])
 def test_methods_that_know_clicks_alone_refuse_values_between(learner):
-    with pytest.raises(SettingsError, match="cannot learn from click 0.2, cart 0.5"):
+    with pytest.raises(SettingsError, match=r"cannot learn from click 0\.2, cart 0\.5"):
         model(learner=learner)
     assert model(learner=learner, actions={"click": 0, "purchase": 1}).has_actions
 

@@ -55,9 +55,12 @@ BODIES = {
     Kind.ROLLED_BACK: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
     Kind.REFOLDED: st.builds(Restored, NUMBERS, st.binary(max_size=50)),
     Kind.LATE: st.builds(
-        Late, NUMBERS, NUMBERS, *(st.lists(SHARES, max_size=3) for _ in range(2)),
+        Late,
+        NUMBERS,
+        NUMBERS,
+        *(st.lists(SHARES, max_size=3) for _ in range(2)),
         *(st.lists(NUMBERS, max_size=3) for _ in range(2)),
-    ),  # fmt: skip
+    ),
     Kind.EXPERIMENT_STARTED: st.builds(
         ExperimentStarted, st.lists(TEXT, max_size=3), st.lists(NUMBERS, max_size=3), SHARES
     ),

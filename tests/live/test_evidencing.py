@@ -69,7 +69,7 @@ def test_what_a_model_has_no_name_for_is_refused_with_the_names_it_has(tmp_path)
         plain = model(actions={"cart": 0.5, "purchase": 1.0})
         async with running(tmp_path / "log.db", plain) as service:
             page = await rank(service)
-            with pytest.raises(RequestError, match="report 0: actions: this model has no action 'buy'; its actions are"):
+            with pytest.raises(RequestError, match="report 0: actions: this model has no action 'buy'; its"):
                 await act(service, page.impression, (page.ranking[0], "buy"))
             with pytest.raises(RequestError, match="no action 'click'; its actions are cart, purchase"):
                 await act(service, page.impression, clicks=page.ranking[:1])
@@ -120,7 +120,7 @@ def test_a_purchase_of_tomorrow_is_counted_and_learned_from_once(tmp_path):
 
 
 def test_other_methods_count_what_is_late_and_learn_nothing_from_it(tmp_path):
-    late = told(bought_later(tmp_path / "late.db", "late", learner=ROLTR(), start={"from": "zeros"}))
+    late = told(bought_later(tmp_path / "late.db", "late", learner=ROLTR()))
     assert late[0] == [(1, 0), (0, 0), (1, 1)]
 
 

@@ -11,9 +11,9 @@ from rankloop.live.requests import (
     ClicksBody,
     Limits,
     RankBody,
+    acted,
     check_reports,
     checked_request,
-    acted,
 )
 from rankloop.live.settings import ModelSettings
 

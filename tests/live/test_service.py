@@ -176,7 +176,7 @@ def test_an_impression_closes_by_itself_when_its_window_is_over_and_what_was_cli
             await click(service, page.impression, page.ranking[:1])
             await until(lambda: service.registry.get("m").version == 1)
             last = service.store.events(0, 100, kinds=[Kind.CLOSED])[-1]
-            return decode(last.kind, last.body), service.store.open_count(1), (await service.page(page.impression))
+            return decode(last.kind, last.body), service.store.open_count(1), (await service.page(page.impression))[1]
 
     closing, still_open, page = told(story())
     assert (closing.why, closing.clicks) == ("window", [1.0, 0.0, 0.0])

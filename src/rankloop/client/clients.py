@@ -24,6 +24,7 @@ from rankloop.answers import Clicked, Closed, Page
 from rankloop.client.conversation import (
     MSGPACK,
     PATIENT,
+    Actions,
     Ask,
     Candidates,
     Clicks,
@@ -184,6 +185,7 @@ class Client(_Settings):
         size: int | None = None,
         pinned: Mapping[str, int] | None = None,
         rest: bool = False,
+        segment: str = "",
     ) -> Talk[Page]:
         """The page to show.
 
@@ -197,10 +199,11 @@ class Client(_Settings):
             size: how many to show; the model's page size by default.
             pinned: `{id: rank}`, ranks from 1, for documents that must stand there.
             rest: also return the candidates that are not on the page.
+            segment: which kind of request it is, such as `phone` or `de`; evidence is kept for each.
         """
         asked = {"query": query, "client": client, "size": size, "rest": rest}
-        if network is not None:
-            asked["network"] = network
+        asked |= {"network": network} if network is not None else {}
+        asked |= {"segment": segment} if segment else {}
         body = rank_body(candidates, matrix, pinned=pinned_ranks(pinned), **asked)
         return (yield from self._conversation.rank(model, body, list(candidates)))
 
@@ -211,6 +214,12 @@ class Client(_Settings):
         None if the page was a fallback, which nobody can learn from, or if the report is kept for later.
         """
         return (yield from self._conversation.click([(impression, clicks)], close))[0]
+
+    @_waits
+    def act(self, impression: str | None, actions: Actions, *, close: bool = False) -> Talk[Clicked | None]:
+        """Report what happened to documents by the names of the model's actions: `{"oak": "purchase"}`, or several as
+        `{"oak": ["click", "cart"]}`. The rest as for clicks; late is fine, for a week."""
+        return self._conversation.act(impression, actions, close)
 
     @_waits
     def click_many(self, reports: Sequence[Report], *, close: bool = False) -> Talk[list[Clicked | None]]:
@@ -309,6 +318,21 @@ class Client(_Settings):
         return self._manage("POST", _at(name, "experiment/stop"))
 
     @_waits
+    def actions(self, name: str) -> Talk[list[dict[str, Any]]]:
+        """How often each action happened, and how the two orders compare in it."""
+        return list((yield from self._manage("GET", _at(name, "actions")))["actions"])
+
+    @_waits
+    def queries(self, name: str, limit: int = 50) -> Talk[dict[str, Any]]:
+        """The most frequent queries, and where the learned order helps and hurts."""
+        return self._manage("GET", _at(name, f"queries?limit={limit}"))
+
+    @_waits
+    def segments(self, name: str) -> Talk[dict[str, Any]]:
+        """The segments that requests name, and where the learned order helps and hurts."""
+        return self._manage("GET", _at(name, "segments"))
+
+    @_waits
     def delete_model(self, name: str) -> Talk[dict[str, Any]]:
         """Delete a model."""
         return self._manage("DELETE", _at(name))
@@ -349,6 +373,7 @@ class AsyncClient(_Settings):
 
     rank = _awaits(Client.rank)
     click = _awaits(Client.click)
+    act = _awaits(Client.act)
     click_many = _awaits(Client.click_many)
     close = _awaits(Client.close)
     flush = _awaits(Client.flush)
@@ -366,6 +391,9 @@ class AsyncClient(_Settings):
     start_experiment = _awaits(Client.start_experiment)
     experiments = _awaits(Client.experiments)
     stop_experiment = _awaits(Client.stop_experiment)
+    actions = _awaits(Client.actions)
+    queries = _awaits(Client.queries)
+    segments = _awaits(Client.segments)
     delete_model = _awaits(Client.delete_model)
 
 

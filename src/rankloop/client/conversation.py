@@ -34,6 +34,8 @@ Candidates = Mapping[str, Features] | Sequence[str]
 Clicks = Sequence[str] | Mapping[str, float]
 Report = tuple[str | None, Clicks]
 """(impression, clicks): one entry of `click_many`."""
+Actions = Mapping[str, str | Sequence[str]]
+"""{id: what happened to it}, one action or several."""
 T = TypeVar("T")
 
 
@@ -50,12 +52,13 @@ class RefusedError(RankloopError):
         self.code = code
 
 
-class Delivery(msgspec.Struct):
+class Delivery(msgspec.Struct, omit_defaults=True):
     """A report as it travels: what was clicked on a page, and whether nothing more will come."""
 
     impression: str
     clicks: list[str] | dict[str, float]
     close: bool = False
+    actions: list[dict[str, str]] = []
 
 
 class Ask(NamedTuple):
@@ -145,6 +148,13 @@ class Conversation:
         known = [body for body in bodies if body is not None]
         answers = iter((yield from self._deliver(known)) if known else [])
         return [next(answers, None) if body is not None else None for body in bodies]
+
+    def act(self, impression: str | None, actions: Actions, close: bool) -> Talk[Clicked | None]:
+        """What became of a report of actions; None as for clicks."""
+        if impression is None:
+            return None
+        delivery = Delivery(impression, [], close, _actions(actions))
+        return next(iter((yield from self._deliver([delivery]))), None)
 
     def close(self, impression: str | None, wait: bool) -> Talk[Closed | None]:
         """End an impression; None if it is not known whether that worked yet."""
@@ -260,6 +270,13 @@ def _clicks(clicks: Clicks) -> list[str] | dict[str, float]:
     except (TypeError, ValueError):
         pass
     raise SettingsError(f"click: send a list of ids, or how much each is worth; got {clicks!r}")
+
+
+def _actions(actions: Actions) -> list[dict[str, str]]:
+    given = {name: [done] if isinstance(done, str) else done for name, done in dict(actions).items()}
+    if not all(isinstance(action, str) for done in given.values() for action in done):
+        raise SettingsError(f"act: send {{id: action}}, by the names of the model's actions; got {actions!r}")
+    return [{"id": name, "action": action} for name, done in given.items() for action in done]
 
 
 def pinned_ranks(pinned: Mapping[str, int] | None) -> dict[str, int]:

@@ -224,10 +224,8 @@ class Service:
                 check_actions(report, settings.actions)
             except RequestError as error:
                 raise RequestError(error.code, f"report {place}: {error}") from None
-            shown = await self._page(token)
-            if shown is None and settings.has_actions and report.count:
-                shown = await self._asked(closed_page, token)
-            # Otherwise a closed page may be gone already; its clicks are kept as late, without ranks.
+            # A closed page may be gone already; what is reported of it is kept as late, without ranks.
+            shown = await self._page(token, closed=settings.has_actions and report.count > 0)
             said = acted(report, shown, settings.actions) if shown is not None else Acted([], [], [], [])
             entries.append(Click(token.model, token.number, now(), said.ranks, said.values, said.actions))
             if report.close:
@@ -276,22 +274,25 @@ class Service:
             raise RequestError(error.code, f"report {place}: {error}") from None
         return token
 
-    async def page(self, impression: str) -> list[str] | None:
-        """The documents of the page behind an impression id; None if it was closed. Refused if it is not ours."""
-        return await self._page(await self.verify(impression))
+    async def page(self, impression: str) -> tuple[ModelSettings, list[str] | None]:
+        """The model and the documents of the page behind an impression id; None if it was closed, and what comes late
+        does not count. Refused if it is not ours."""
+        token = await self.verify(impression)
+        settings = (await self.registry.by_id(token.model, PATIENCE)).settings
+        return settings, await self._page(token, closed=settings.has_actions)
 
     def impression_id(self, model: int, number: int, at: int) -> str:
         """The id that was given to an impression, computed again."""
         return self._signer.sign(model, number, at)
 
-    async def _page(self, token: Token) -> list[str] | None:
-        """The documents of a page that is still open; None if it was closed."""
+    async def _page(self, token: Token, *, closed: bool = False) -> list[str] | None:
+        """The documents of a page that is still open; None if it was closed, unless it is looked for among those."""
         shown = self._shown.get((token.model, token.number))
         if shown is None:
             shown = await self._asked(open_page, token)
             if shown is not None:
                 self._shown.keep((token.model, token.number), shown)
-        return shown
+        return await self._asked(closed_page, token) if shown is None and closed else shown
 
     async def _asked(self, find: Find, token: Token) -> list[str] | None:
         """What the store says of a page, or a StoreError within `PATIENCE`."""

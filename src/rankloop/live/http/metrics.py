@@ -80,6 +80,9 @@ class Metrics:
             "Clicks on documents that an arm placed",
             labels=["model", "experiment", "arm"],
         )
+        acted = CounterMetricFamily(
+            "rankloop_actions", "What happened to documents of closed pages, by action", labels=["model", "action"]
+        )
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
         folds, unfolded = service.folds(), self._unfolded()
         up.add_metric(["store"], float(not service.is_store_in_trouble()))
@@ -93,6 +96,9 @@ class Metrics:
                     closed.add_metric([name, fate], count)
                 for feature, count in folds[model.id].outliers.copy().items():
                     outlying.add_metric([name, feature], count)
+                if (acts := folds[model.id].noted.acts) is not None:
+                    for action, count in zip(acts.names, acts.counts, strict=True):
+                        acted.add_metric([name, action], count)
                 for experiment in folds[model.id].experiments.all[-1:]:
                     interleaved.add_metric([name, str(experiment.id)], experiment.pages)
                     for arm, earned in zip(experiment.arms, experiment.credits, strict=True):
@@ -101,7 +107,7 @@ class Metrics:
                 suspects.add_metric([name], len(service.steering.found[model.id].everybody))
             if model.id in unfolded:
                 lag.add_metric([name], unfolded[model.id])
-        yield from (version, guarded, closed, outlying, suspects, lag, interleaved, credit, up)
+        yield from (version, guarded, closed, outlying, suspects, lag, interleaved, credit, acted, up)
 
     def _unfolded(self) -> dict[int, int]:
         """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""

@@ -2,14 +2,14 @@
 that rank gave. So events that a UBI collector has anyway become clicks, and the log can be read out as UBI.
 
 Collectors pass on what browsers send, so `rankloop_reward`, which says what a click is worth, counts only from a key
-with the scope `admin`; from others the action alone decides.
+with the scope `admin`; from others the action alone decides. Where a model names its actions, it always does.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,8 +18,9 @@ from rankloop.live.http.answers import UbiEvents, UbiQueries, UbiResult, UbiTake
 from rankloop.live.http.calls import Call
 from rankloop.live.http.declaration import MODEL, NUMBER, Endpoint, Parameter
 from rankloop.live.http.statuses import status_of
-from rankloop.live.requests import ClickBody
+from rankloop.live.requests import Action, ClickBody
 from rankloop.live.service import Service
+from rankloop.live.settings import ModelSettings
 from rankloop.live.ubi import Pages, T, all_events, all_queries
 from rankloop.ubi import REWARDS, UbiEvent, UbiQuery, click_of_event
 from rankloop.ubi import Fate as UbiFate
@@ -43,21 +44,37 @@ async def take_events(call: Call) -> UbiTaken:
     events = _listed(call)
     if not call.allows("admin"):
         events = [_without_reward(event) for event in events]
-    ids = dict.fromkeys(event.query_id for event in events if event.query_id and event.action_name in REWARDS)
+    ids = dict.fromkeys(event.query_id for event in events if event.query_id)
     pages = dict(zip(ids, await asyncio.gather(*(_page(call.service, query_id) for query_id in ids)), strict=True))
-    shown = {query_id: page for query_id, page in pages.items() if not isinstance(page, str)}
     fates: list[str | None] = []
     reports = []
     for event in events:
-        fate, click = click_of_event(event, shown.get)
-        if click is not None:
-            reports.append(ClickBody(click.query_id, {click.document: click.value}))
-            fates.append(None)
-        else:
-            is_foreign = fate is UbiFate.UNKNOWN_QUERY
-            fates.append(str(pages.get(event.query_id or "", "not_ours")) if is_foreign else fate.name.lower())
+        report = _report(event, pages.get(event.query_id or "", Found("not_ours")))
+        if isinstance(report, ClickBody):
+            reports.append(report)
+        fates.append(report if isinstance(report, str) else None)
     clicked = iter(await call.service.click(reports))
     return _counted(call.service, "ubi_events", events, [fate or _click_fate(next(clicked)) for fate in fates])
+
+
+class Found(NamedTuple):
+    """A page that events are about: its documents, or why they cannot count; and what its model calls what happens."""
+
+    shown: list[str] | str
+    settings: ModelSettings | None = None
+
+
+def _report(event: UbiEvent, page: Found) -> ClickBody | str:
+    """What an event reports, or its fate if that is nothing. Where a model names its actions, they decide."""
+    named = page.settings is not None and page.settings.has_actions
+    worth = page.settings.actions if named and page.settings else REWARDS
+    shown = None if isinstance(page.shown, str) else page.shown
+    fate, click = click_of_event(_without_reward(event) if named else event, lambda _: shown, worth)
+    if click is None:
+        return str(page.shown) if fate is UbiFate.UNKNOWN_QUERY else fate.name.lower()
+    if named:
+        return ClickBody(click.query_id, actions=[Action(click.document, event.action_name)])
+    return ClickBody(click.query_id, {click.document: click.value})
 
 
 def _listed(call: Call) -> list[Any]:
@@ -79,13 +96,13 @@ async def _query_fate(service: Service, query: UbiQuery) -> str:
     return "ours"
 
 
-async def _page(service: Service, query_id: str) -> list[str] | str:
-    """The documents of a page, or why its clicks cannot count."""
+async def _page(service: Service, query_id: str) -> Found:
+    """The page of a query id."""
     try:
-        shown = await service.page(query_id)
+        settings, shown = await service.page(query_id)
     except RequestError as error:
-        return _refusal(error)
-    return "late" if shown is None else shown
+        return Found(_refusal(error))
+    return Found("late" if shown is None else shown, settings)
 
 
 def _refusal(error: RequestError) -> str:
