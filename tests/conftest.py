@@ -49,3 +49,26 @@ def device():
     reason = why_no_device()
     if reason is not None:
         skip_here(reason)
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A machine with a device that has code for ROLTR."""
+    from tests.stand_in import StandIn
+
+    from rankloop import gpu
+
+    made = StandIn()
+    monkeypatch.setattr(gpu, "why_no_device", lambda: None)
+    monkeypatch.setattr(gpu, "why_not", made.why_not)
+    monkeypatch.setattr(gpu, "simulate_on_device", made.simulate_on_device)
+    monkeypatch.setattr(gpu, "fingerprint", lambda: "0123456789abcdef")
+    return made
+
+
+@pytest.fixture
+def no_device(monkeypatch):
+    """A machine without one."""
+    from rankloop import gpu
+
+    monkeypatch.setattr(gpu, "why_no_device", lambda: "there is no CUDA device on this machine")

@@ -75,7 +75,7 @@ def test_folds_of_a_collection_are_runs_of_one_place():
         ({"seeds": [1, 1]}, r"must be different, and at least one; got \[1, 1\]"),
         ({"seeds": "five"}, "seeds must be a whole number or a list of them; got 'five'"),
         ({"workers": 0}, "workers must be a whole number, at least 1"),
-        ({"on": "moon"}, "on must be threads, processes, ray, .* got 'moon'"),
+        ({"on": "moon"}, "on must be threads, processes, gpu, ray, .* got 'moon'"),
         ({"pagesize": 3}, "pagesize is no setting of a simulation; there are .*delay, evaluate_every"),
         ({"progress": False, "page_size": 0}, "ROLTR, noisy, small, seed 1: simulate: page_size must be"),
     ],
@@ -134,3 +134,25 @@ def test_people_of_the_script_itself_run_in_processes(tmp_path):
         done = run([sys.executable, *words], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("['function', 'lambda'] ")
+
+
+def test_on_a_device_results_come_in_order_with_the_rest_computed_beside(stand_in):
+    runs = simulate_many(LEARNERS, [noisy(), perfect()], DATA, 60, 2, on="gpu", workers=2, evaluate_every=20)
+    assert [bits(run) for run in runs] == alone()
+    assert [run.manifest.get("engine", "") for run in runs] == ["gpu:0123456789abcdef"] * 4 + [""] * 4
+    assert stand_in.batches == [4]
+
+
+def test_a_run_that_fails_on_a_device_is_named(stand_in):
+    def diverge(asked):
+        if any(one.seed == 2 for one in asked):
+            raise DivergenceError("the weights grew beyond all numbers")
+
+    stand_in.before = diverge
+    with pytest.raises(DivergenceError, match=r"ROLTR, noisy, .*seed 2: the weights grew"):
+        simulate_many(ROLTR(), noisy(), DATA, 60, [1, 2, 3], on="gpu")
+
+
+def test_without_a_device_nothing_runs(no_device):
+    with pytest.raises(SettingsError, match=r"^simulate_many, on='gpu': there is no CUDA device on this machine$"):
+        simulate_many(LEARNERS, noisy(), DATA, 60, 2, on="gpu")

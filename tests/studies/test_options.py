@@ -1,11 +1,13 @@
 """How the command line changes a study: other data, other settings, a smaller look."""
 
+from collections import Counter
+
 import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.learners import ROLTR
 from rankloop.studies import options
-from rankloop.studies.specification import cells, load_study, parse
+from rankloop.studies.specification import cells, load_study, parse, to_toml
 
 from .small_studies import SMALL
 
@@ -94,3 +96,16 @@ def test_optional_collections_are_left_out_until_they_are_there(tmp_path):
     brought, said = options.without_absent(options.with_data(study, [f"rare={tmp_path}"]))
     assert {cell.source.name for cell in cells(brought)} == {"tiny", "Rare"}
     assert not said
+
+
+def test_repeats_are_those_of_all_or_of_one_method():
+    counted = lambda study: Counter(cell.label for cell in cells(study) if cell.user.name == "noisy")  # noqa: E731
+    study = parse(SMALL, "small")
+    assert counted(options.with_repeats(study, ["6"])) == {"ROLTR": 6, "PDGD": 6}
+    changed = options.with_repeats(study, ["6", "PDGD=2"])
+    assert counted(changed) == {"ROLTR": 6, "PDGD": 2}
+    assert {cell.seed for cell in cells(changed) if cell.label == "PDGD"} == {1, 2}  # pairs with the others' first
+    assert parse(to_toml(changed), "small") == changed
+    for bad in ("many", "PDGD=0", "SVM=3", "PDGD="):
+        with pytest.raises(SettingsError):
+            options.with_repeats(study, [bad])

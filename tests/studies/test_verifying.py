@@ -12,8 +12,9 @@ import pytest
 
 from rankloop.engines.threads import LocalThreads
 from rankloop.studies import verifying
+from rankloop.studies.places import run_cell
 from rankloop.studies.records import read_queries, record_path
-from rankloop.studies.runner import claimed, make_plan, run_cell, run_plan
+from rankloop.studies.runner import claimed, make_plan, run_plan
 from rankloop.studies.specification import Study, cells
 
 from .small_studies import SMALL

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from rankloop.cli.app import Against, Generalise, Json, app
 from rankloop.cli.terminal import out, print_json, print_table, progress_in_steps, table
 from rankloop.display import counted, mean_text, p_equals, signed
+from rankloop.errors import DataError
 
 if TYPE_CHECKING:
     from rankloop.metrics.names import Metric
@@ -86,13 +87,17 @@ def verify(
     size = require_whole_number("verify", "sample", sample, at_least=1)
     workers = os.cpu_count() or 1 if workers is None else require_whole_number("verify", "workers", workers, at_least=1)
     found = require_finished(read_results(folder), folder)
-    drawn = verifying.sample(found, size, seed)
+    drawn, away = verifying.sample(found, size, seed), verifying.elsewhere(found)
+    if not drawn:
+        raise DataError(f"all runs of {folder} were computed on a GPU, and can be verified where there is one")
     checked = []
     with progress_in_steps("computing again", len(drawn)) as advance, engine("threads", workers) as place:
         for one in verifying.verify(found, drawn, folder, place):
             checked.append(one)
             advance(one.name)
     _show_checked(checked, len(found.records), json)
+    if away and not json:
+        out.print(f"{counted(away, 'run')} of them computed on a GPU, to be verified where there is one.")
     if not all(one.same for one in checked):
         raise typer.Exit(1)
 

@@ -17,9 +17,9 @@ from rankloop.display import counted, duration
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.learners import Learner
+    from rankloop.studies.places import Progress as Standing
     from rankloop.studies.records import Results
-    from rankloop.studies.runner import Plan
-    from rankloop.studies.runner import Progress as Standing
+    from rankloop.studies.runner import Outcome, Plan
     from rankloop.studies.specification import Cell
     from rankloop.users import User
 
@@ -40,7 +40,10 @@ def run(
     scale: Annotated[float | None, typer.Option(help="Size of synthetic worlds; 1 is that of the real ones.")] = None,
     fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
     impressions: Annotated[int | None, typer.Option(help="Pages shown per run.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Runs per cell, with different seeds.")] = None,
+    repeats: Annotated[
+        list[str] | None,
+        typer.Option(help="Runs per cell, with different seeds; METHOD=N for one method; may be repeated."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the first repeat; the others count on.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="learner.SETTING=VALUE, or METHOD.SETTING=VALUE.")
@@ -54,8 +57,13 @@ def run(
     ] = None,
     workers: Workers = None,
     on: Annotated[
-        str, typer.Option(help="local (processes), threads, ray (the cluster of this machine), or ray://HOST:PORT.")
+        str,
+        typer.Option(help="local (processes), threads, gpu, ray (the cluster of this machine), or ray://HOST:PORT."),
     ] = "local",
+    make_report: Annotated[
+        bool,
+        typer.Option("--report/--no-report", help="Or keep the runs only; `rankloop report` makes a report later."),
+    ] = True,
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     plugin: Plugin = None,
     against: Against = None,
@@ -70,20 +78,23 @@ def run(
 
     Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
     """
-    from rankloop.cli.results import read_as, show_results
     from rankloop.engines import engine
+    from rankloop.runs.batches import require_device
     from rankloop.settings import require_whole_number
     from rankloop.statistics import require_generalisation
-    from rankloop.studies import options, report
+    from rankloop.studies import options
     from rankloop.studies.comparisons import require_baseline
     from rankloop.studies.held import Start
     from rankloop.studies.runner import claimed, make_plan, run_plan
     from rankloop.studies.specification import cells, load_study
 
+    if on == "gpu":
+        require_device("--on gpu")
     workers = os.cpu_count() or 1 if workers is None else require_whole_number("run", "workers", workers, at_least=1)
     declared = options.with_data(options.with_plugins(load_study(study), plugin or ()), data or ())
     declared = options.with_fold(options.with_scale(declared, scale), fold)
-    declared = options.with_numbers(declared, impressions=impressions, repeats=repeats, seed=seed)
+    declared = options.with_numbers(declared, impressions=impressions, seed=seed)
+    declared = options.with_repeats(declared, repeats or ())
     changed = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
     declared, absent = options.without_absent(options.with_places(changed))
     for sentence in absent:
@@ -92,30 +103,45 @@ def run(
     require_generalisation(generalise_to)
     require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))
     folder = Path("results") / declared.name if out is None else out
-    numbers = {"scale": scale, "fold": fold, "impressions": impressions, "repeats": repeats, "seed": seed}
-    many = {"data": map(_located, data or ()), "set": set_ or (), "metric": metric or (), "plugin": plugin or ()}
-    many |= {"only": only or ()}
+    numbers = {"scale": scale, "fold": fold, "impressions": impressions, "seed": seed}
+    many: dict[str, Iterable[str]] = {
+        "repeats": repeats or (),
+        "data": map(_located, data or ()),
+        "set": set_ or (),
+        "metric": metric or (),
+        "plugin": plugin or (),
+        "only": only or (),
+        "on": ["gpu"] if on == "gpu" else [],
+    }
     command = _command(study, numbers, many)
     with working(f"opening {declared.name}'s collections"):
-        plan = make_plan(declared, chosen, folder, Start(command, tuple(only or ())))
-    with claimed(plan) as plan, engine(on, workers, declared.plugins) as place:
-        fresh = _not_compiled([cell for cell, _ in plan.missing])
+        plan = make_plan(declared, chosen, folder, Start(command, tuple(only or ()), "gpu" if on == "gpu" else ""))
+    with claimed(plan) as plan, engine("local" if on == "gpu" else on, workers, declared.plugins) as place:
+        fresh = _not_compiled([cell for cell, _ in plan.on_cpu])
         _show_plan(plan, place.slots, len(fresh))
         _compile(fresh, place)
         with _study_progress(len(plan.missing)) as show:
-            outcome = run_plan(plan, place, show)
-    if declared.regret is not None:
-        _measure_regret(plan, outcome.results, absent)
+            outcome = run_plan(plan, place, show, keep_only=not make_report)
+    if make_report:
+        if declared.regret is not None:
+            _measure_regret(plan, outcome.results, absent)
+        _show_and_report(outcome, folder, against, generalise_to, json)
+    for what, cause in outcome.failures:
+        err.print(f"failed: {what}: {cause}", markup=False)
+    if outcome.failures:
+        raise typer.Exit(1)
+
+
+def _show_and_report(outcome: "Outcome", folder: Path, against: str | None, generalise_to: str, json: bool) -> None:
+    from rankloop.cli.results import read_as, show_results
+    from rankloop.studies import report
+
     results = read_as(outcome.results, against if outcome.results.records else None, generalise_to)
     show_results(results, json)
     page = report.write(results, folder)
     if not json:
         more = f"{folder}/figures/   {folder}/results.parquet   " if results.records else ""
         stdout.print(f"\n{page}   {more}({duration(outcome.seconds)})")
-    for what, cause in outcome.failures:
-        err.print(f"failed: {what}: {cause}", markup=False)
-    if outcome.failures:
-        raise typer.Exit(1)
 
 
 def _measure_regret(plan: "Plan", results: "Results", absent: "Sequence[str]") -> None:
@@ -145,13 +171,19 @@ def _located(data: str) -> str:
 
 def _show_plan(plan: "Plan", workers: int, fresh: int) -> None:
     compiling = f" after compiling {counted(fresh, 'loop')}, once" if fresh else ""
-    seconds = plan.seconds / workers + (STARTING if plan.missing else 0.0)
+    seconds, where = plan.seconds / workers, counted(workers, "process", "processes")
+    seconds += STARTING if plan.on_cpu else 0.0
+    if plan.on_device:
+        seconds = max(seconds, plan.device_seconds)
+        where = f"a device and {where} beside it" if plan.on_cpu else "a device"
     err.print(
         f"study {plan.study.name}: {counted(plan.runs, 'run')}, {plan.runs - len(plan.missing):,} done, "
         f"{len(plan.missing):,} to do: {plan.impressions:,} impressions, about {duration(seconds)} on "
-        f"{counted(workers, 'process', 'processes')}{compiling}, "
+        f"{where}{compiling}, "
         f"{len(plan.missing) * _BYTES_PER_RECORD / 1e6:.1f} MB in {plan.folder}"
     )
+    if plan.start.beside:
+        err.print(f"{plan.start.beside}.", markup=False)
 
 
 def _not_compiled(cells: "list[Cell]") -> "dict[Path, tuple[Learner, User]]":

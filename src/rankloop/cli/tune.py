@@ -37,6 +37,7 @@ def tune(
     repeats: Annotated[int, typer.Option(help="Runs per candidate, with different seeds.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
     workers: Workers = None,
+    on: Annotated[str, typer.Option(help="local (processes), or gpu.")] = "local",
     out: Annotated[Path | None, typer.Option(help="Write the study that runs the choice on the test split.")] = None,
     plugin: Plugin = None,
     json: Json = False,
@@ -50,6 +51,7 @@ def tune(
     from rankloop import users
     from rankloop.files import write_text
     from rankloop.learners import from_settings
+    from rankloop.runs.batches import require_device
     from rankloop.settings import parse_value, require_choice, require_whole_number
     from rankloop.studies.specification import source_of
     from rankloop.studies.tuning import search
@@ -57,6 +59,8 @@ def tune(
     from rankloop.studies.tuning.study import as_study
 
     require_choice("tune", "objective", objective, search.OBJECTIVES)
+    if require_choice("tune", "on", on, ("local", "gpu")) == "gpu":
+        require_device("--on gpu")
     somebody = users.person("tune", parse_value(user))
     method = from_settings({"learner": learner})
     space = search_space(method, parse_search(set_ or ()))
@@ -74,6 +78,7 @@ def tune(
         result = search.tune(
             method, somebody, place, search=space, impressions=impressions, repeats=repeats, seed=seed,
             objective=cast(search.Objective, objective), metric=metric, workers=workers, progress=advance,
+            on=cast(Any, on),
         )  # fmt: skip
     if out is not None:
         write_text(out, [as_study(result)])
@@ -111,6 +116,8 @@ def _document(result: "TuningResult") -> dict[str, Any]:
         ],
         "best": to_settings(best.learner),
         "at_edge": result.at_edge,
+        "engine": result.engine,
+        "beside": result.beside,
         "manifest": this_machine(),
     }
 
@@ -140,6 +147,10 @@ def _show(result: "TuningResult", out: Path | None) -> None:
         f"{result.user.name} "
         f"clicks, ± 95 % t-interval; paired t-tests.\n{result.measured}."
     )
+    if result.engine:
+        stdout.print(f"Computed on a GPU{f'; {result.beside}' if result.beside else ''}.", markup=False)
+    elif result.beside:
+        stdout.print(f"Nothing was computed on a GPU; {result.beside}.", markup=False)
     for name in result.at_edge:
         stdout.print(f"The best {name} is the last that was tried in its direction: try values beyond it.")
     if out is not None:

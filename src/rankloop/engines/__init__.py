@@ -35,4 +35,4 @@ def engine(on: str, workers: int, plugins: Iterable[str] = ()) -> AbstractContex
         from rankloop.engines.ray import RayCluster
 
         return RayCluster("auto" if on == "ray" else on if on.startswith("ray://") else on[4:], plugins)
-    raise SettingsError(f"--on must be local, threads, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")
+    raise SettingsError(f"--on must be local, threads, gpu, ray, ray:HOST:PORT or ray://HOST:PORT; got {on!r}")

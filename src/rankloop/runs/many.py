@@ -16,7 +16,9 @@ from rankloop.display import counted
 from rankloop.display.progress import Update, progress_bar
 from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
+from rankloop.gpu import Request
 from rankloop.learners import Learner
+from rankloop.runs.batches import Device, placed, planned, reasons_of, require_device, told
 from rankloop.runs.run import Run, manifest_of
 from rankloop.runs.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
@@ -41,7 +43,7 @@ def simulate_many(
     """Every learner with every user on every collection, with every seed; the runs, in that order.
 
     Learners share seeds, and so the queries: runs with the same seed are pairs. The results are the same bits as those
-    of `simulate`, whatever the number of workers.
+    of `simulate`, whatever the number of workers; those of a device are equal but for rounding.
 
     Args:
         learners: one, several, or several by the label that tables and pictures shall show.
@@ -51,7 +53,8 @@ def simulate_many(
         seeds: the seeds, or how many: 5 is 1, 2, 3, 4, 5.
         workers: how many runs at a time; as many as there are processors unless told otherwise.
         on: `threads` of this process, which share the data; `processes`, for users and learners in plain Python;
-            `ray`, or an engine of your own (`rankloop.engines`).
+            `gpu`, with what has no device code in threads beside it (a run's manifest names its `engine`); `ray`, or
+            an engine of your own (`rankloop.engines`).
         progress: a bar where somebody looks, in a terminal or a notebook; True: plain lines elsewhere too; False: none.
         settings: whatever else `simulate` takes: `evaluate_every`, `page_size`, `delay`, …
 
@@ -66,11 +69,18 @@ def simulate_many(
     jobs, places = _jobs(learners, users, data, impressions, seeds, settings)
     workers = _processors() if workers is None else workers
     at_once = min(len(jobs), require_whole_number("simulate_many", "workers", workers, at_least=1))
-    if isinstance(on, str) and on not in ("threads", "processes", "ray") and not on.startswith("ray:"):
-        choices = "threads, processes, ray, ray:HOST:PORT or an engine"
+    if isinstance(on, str) and on not in ("threads", "processes", "gpu", "ray") and not on.startswith("ray:"):
+        choices = "threads, processes, gpu, ray, ray:HOST:PORT or an engine"
         raise SettingsError(f"simulate_many: on must be {choices}; got {on!r}")
+    if on == "gpu":
+        require_device("simulate_many, on='gpu'")
     with progress_bar("simulating", progress) as update:
-        done = _in_processes(jobs, at_once, update) if on == "processes" else _on_engine(jobs, on, at_once, update)
+        if on == "processes":
+            done = _in_processes(jobs, at_once, update)
+        elif on == "gpu":
+            done = _on_device(jobs, at_once, update)
+        else:
+            done = _on_engine(jobs, on, at_once, update)
     found = Runs(done)
     # What has no label of its own has the name that tells it from the others.
     named = (zip(own, made, strict=True) for own, made in zip(places, found.places, strict=True))
@@ -91,10 +101,17 @@ class _Job(NamedTuple):
                 self.learner, self.user, self.data, self.impressions, self.seed, progress=progress, **self.settings
             )
         except RankloopError as error:
-            raise type(error)(f"{self}: {error}") from error.__cause__
+            raise self.failed(error) from error.__cause__
         except Exception as error:
-            error.add_note(f"in the run {self}")
+            self.failed(error)
             raise
+
+    def failed(self, error: Exception) -> Exception:
+        """An error that says in which run it happened."""
+        if isinstance(error, RankloopError):
+            return type(error)(f"{self}: {error}")
+        error.add_note(f"in the run {self}")
+        return error
 
     def __str__(self) -> str:
         names = (
@@ -210,6 +227,44 @@ def _in_processes(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
         made[index] = _traced(run, jobs[index])
         update(len(made) / len(jobs), _standing(len(made), len(jobs)))
     return [made[index] for index in range(len(jobs))]
+
+
+def _on_device(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
+    """Batches on the device, and what has no device code in threads beside it; if a run fails, all are stopped."""
+    mine, others = placed([Request(*job) for job in jobs])
+    beside = sorted(index for some in others.values() for index in some)
+    whole = sum(job.impressions for job in jobs)
+    on_cpu = sum(jobs[index].impressions for index in beside)
+    where = f" ({told(reasons_of(others))})" if others else ""
+    made: dict[int, Run] = {}
+    with Device() as device:
+        started: dict[Future[Any], list[int]] = {}
+        for batch in planned([jobs[index].impressions for index in mine]):
+            indices = [mine[place] for place in batch]
+            started[device.submit([Request(*jobs[index]) for index in indices])] = indices
+
+        def look(part: float, _: str = "") -> None:
+            for future in [one for one in started if one.done()]:
+                indices = started.pop(future)
+                made.update(zip(indices, _given([jobs[index] for index in indices], future), strict=True))
+            text = _standing(len(made) + round(part * len(beside)), len(jobs)) + where
+            update((part * on_cpu + device.impressions) / whole, text)
+
+        threaded = _on_engine([jobs[index] for index in beside], "threads", workers, look)
+        while started:
+            wait(started, timeout=_LOOK, return_when=FIRST_COMPLETED)
+            look(1.0)
+    made.update(zip(beside, threaded, strict=True))
+    return [made[index] for index in range(len(jobs))]
+
+
+def _given(jobs: list[_Job], batch: Future[Any]) -> list[Run]:
+    """The runs of a finished batch; raises for the first that failed."""
+    made = batch.result()
+    for job, one in zip(jobs, made, strict=True):
+        if isinstance(one, Exception):
+            raise job.failed(one) from one.__cause__
+    return list(made)
 
 
 def _traced(run: Run, job: _Job) -> Run:

@@ -21,17 +21,24 @@ STARTED = "started.json"
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One start of a study: the command, and the words of `--only` that chose a part of it."""
+    """One start of a study: the command, and the words of `--only` that chose a part of it.
+
+    `on` is `gpu` where a device was to run it, and `beside` says what ran on the CPU all the same, and why.
+    """
 
     command: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    on: str = ""
+    beside: str = ""
 
 
 def note_start(folder: Path, study: str, start: Start) -> None:
     """Write down a start, before the folder's study.toml becomes `study`; earlier ones of the same study stay."""
     earlier = read_starts(folder) if _same_study(folder, study) else ()
-    starts = dict.fromkeys((*earlier, start))
-    write_text(folder / STARTED, [msgspec.json.format(msgspec.json.encode(list(starts)), indent=1).decode() + "\n"])
+    starts = list(dict.fromkeys((*earlier, start)))
+    if starts[-1].on != start.on:  # which engine's records count is said by the last one
+        starts = [one for one in starts if one != start] + [start]
+    write_text(folder / STARTED, [msgspec.json.format(msgspec.json.encode(starts), indent=1).decode() + "\n"])
 
 
 def read_starts(folder: Path) -> tuple[Start, ...]:

@@ -12,7 +12,7 @@ from rankloop.data.layout import find_layout
 from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS
-from rankloop.settings import parse_value
+from rankloop.settings import parse_value, require_whole_number
 from rankloop.studies.specification import Cell, Grid, Source, Study, source_of
 
 
@@ -106,6 +106,26 @@ def with_numbers(
         grids = tuple(grid if grid.repeats is None else replace(grid, repeats=repeats) for grid in study.grids)
         study = replace(study, repeats=repeats, grids=grids)
     return study if seed is None else replace(study, seed=seed)
+
+
+def with_repeats(study: Study, choices: Iterable[str]) -> Study:
+    """`15`: so many repeats of everything; `COLTR=15`: of one method, whatever the others have."""
+    for choice in choices:
+        method, equals, text = choice.rpartition("=")
+        repeats = require_whole_number(f"study {study.name}", "repeats", parse_value(text), at_least=1)
+        if not equals:
+            study = with_numbers(study, repeats=repeats)
+            continue
+        if not any(learner["learner"] == method for grid in study.grids for learner in grid.learners):
+            raise SettingsError(f"--repeats takes N or METHOD=N; study {study.name} has no method {method!r}")
+        grids = [
+            replace(grid, learners=tuple(
+                learner | {"repeats": repeats} if learner["learner"] == method else learner for learner in grid.learners
+            ))
+            for grid in study.grids
+        ]  # fmt: skip
+        study = replace(study, grids=tuple(grids))
+    return study
 
 
 def with_metrics(study: Study, names: Iterable[str]) -> Study:

@@ -39,6 +39,9 @@ from rankloop.studies.held import Start, left_out, read_starts
 from rankloop.studies.regret.findings import Findings, read_findings
 from rankloop.studies.specification import Cell, Study, metrics_of
 
+CPU = ""
+"""The engine of records that were computed on the CPU: their keys do not name it."""
+
 
 class ByMetric(msgspec.Struct, frozen=True, kw_only=True):
     """A run by a metric other than nDCG; where no page shows enough for it, `online` is NaN and its curve empty."""
@@ -82,6 +85,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     evaluation_seconds: float
     settings: dict[str, Any]
     manifest: dict[str, Any]
+
+    @property
+    def engine(self) -> str:
+        """Which code computed it: `CPU`, or the device's (`gpu:…`)."""
+        return str(self.manifest.get("engine", CPU))
 
     @property
     def learning_speed(self) -> float:
@@ -172,9 +180,13 @@ class Results:
         return (one for one in self.records if all(getattr(one, name) == value for name, value in place.items()))
 
 
-def key_of(cell: Cell, content_hash: str) -> str:
-    """The name of a run's record: a hash of everything that determines its result, sources included."""
+def key_of(cell: Cell, content_hash: str, engine: str = CPU) -> str:
+    """The name of a run's record: a hash of everything that determines its result, sources included.
+
+    `engine` names the code of another place than the CPU: results are equal but for rounding, records are not.
+    """
     determined = {"sources": fingerprint_of(cell.learner, cell.user)} | cell.settings(content_hash)
+    determined |= {"engine": engine} if engine else {}
     return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()[:24]
 
 

@@ -27,7 +27,7 @@ from rankloop.studies.blocks import Block, Code, Definitions, Folded, Heading, P
 from rankloop.studies.claims import Verdict, check
 from rankloop.studies.coverage import Coverage, runs_of
 from rankloop.studies.people import has_people, people_table, verdicts
-from rankloop.studies.records import Record, Results
+from rankloop.studies.records import CPU, Record, Results
 from rankloop.studies.regret import tables as regret_tables
 from rankloop.studies.specification import Source, is_about_the_paper, load_study
 from rankloop.studies.tables import Column, Entry, Table
@@ -136,10 +136,27 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     ]
     if shared:
         facts.append(("shared runs", f"{counted(shared, 'run')} shared by two grids, run once"))
+    facts += _engines(results, list(finished.values()))
     machines = Counter(_machine(record) for record in finished.values())
     return facts + [
         ("machine", name if len(machines) == 1 else f"{name}: {counted(n, 'run')}") for name, n in machines.items()
     ]
+
+
+def _engines(results: Results, records: Sequence[Record]) -> list[tuple[str, str]]:
+    """Which runs a device computed, if any did, and why others ran on the CPU."""
+    engines = Counter(record.engine for record in records)
+    if set(engines) <= {CPU}:
+        return []
+    facts = [
+        ("engine", f"a GPU, device code {name.removeprefix('gpu:')}: {counted(number, 'run')}")
+        for name, number in engines.items()
+        if name != CPU
+    ]
+    if CPU in engines:
+        facts.append(("engine", f"the CPU: {counted(engines[CPU], 'run')}"))
+    reasons = dict.fromkeys(start.beside for start in results.starts if start.beside)
+    return facts + [("beside the GPU", reason) for reason in reasons]
 
 
 def _metrics(record: Record) -> list[str]:
@@ -212,13 +229,14 @@ def _verdicts(verdicts: Sequence[Verdict], generalise_to: str) -> Table:
     rows = [
         (
             *_cells(one.number, one.sentence, one.collection, one.user), Entry(one.verdict, tone=one.verdict),
-            *_cells(one.effect, p_value(one.p)),
+            *_cells(f"{one.effect}; {one.bound}" if one.bound else one.effect, p_value(one.p)),
         )
         for one in verdicts
     ]  # fmt: skip
     notes = (
         "Learning speed is the mean of the offline curve. “No difference” is an equivalence test with a stated margin, "
-        "never p > 0.05. With too few runs a claim is undecided. p-values are Holm-corrected.",
+        "never p > 0.05. With too few runs a claim is undecided. p-values are Holm-corrected. Beside what is undecided "
+        "stands how large the effect can be, by its 95 % interval.",
         "Verdicts are for this collection: its folds are fixed, seeds random."
         if generalise_to == THIS
         else "Verdicts are for similar collections: folds are random.",

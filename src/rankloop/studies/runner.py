@@ -2,13 +2,12 @@
 
 A run's record is keyed by what determines its result. So a second start does only what is missing, changing one learner
 runs that learner alone, and two grids that need the same run share it. Whatever kills the process costs only the runs
-in flight.
+in flight: on a device, those of a batch.
 """
 
-import time
 import tomllib
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -16,17 +15,18 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rankloop.data import Collection, load
+from rankloop.data import Collection
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
 from rankloop.rankers import weight_count
+from rankloop.runs.batches import Device, told
 from rankloop.runs.run import Run
-from rankloop.simulation import simulate
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
 from rankloop.studies.held import STARTED, Start, note_start
 from rankloop.studies.mistakes import in_one_sentence
+from rankloop.studies.places import Chosen, OnDevice, OnEngine, Place, Progress, Standing, collection_of
 from rankloop.studies.records import (
     Results,
     key_of,
@@ -41,6 +41,7 @@ from rankloop.studies.specification import Cell, Study, to_toml
 _MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
 _WHOLE = Start()
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
+_ON_DEVICE = 2e7  # impressions per second, about: what a device does, for the display
 _WEIGHT_COST, _WEIGHT_SHARE = 1.0, 0.2  # of a network's weight, per feature: microseconds, and beside a linear one's
 
 
@@ -54,11 +55,29 @@ class Plan(NamedTuple):
     missing: list[tuple[Cell, str]]
     opened: dict[Group, Met]
     start: Start
+    device: frozenset[str] = frozenset()
+    """The keys of the runs that a device is to compute; the rest runs on the CPU."""
 
     @property
     def seconds(self) -> float:
-        """How long one process would take, by experience."""
-        return sum(self.costs[key] for _, key in self.missing)
+        """How long one process would take, by experience; not counting what a device does."""
+        return sum(self.costs[key] for _, key in self.on_cpu)
+
+    @property
+    def device_seconds(self) -> float:
+        """How long a device would take."""
+        return sum(self.costs[key] for _, key in self.on_device)
+
+    @property
+    def on_cpu(self) -> list[tuple[Cell, str]]:
+        """What is missing and runs on the CPU."""
+        return [(cell, key) for cell, key in self.missing if key not in self.device]
+
+    @property
+    def on_device(self) -> list[tuple[Cell, str]]:
+        """What is missing and runs on the device: runs of one collection and seed stand beside each other."""
+        mine = [(cell, key) for cell, key in self.missing if key in self.device]
+        return sorted(mine, key=lambda one: (-one[0].impressions, one[0].source.name, one[0].fold or 0, one[0].seed))
 
     @property
     def impressions(self) -> int:
@@ -71,19 +90,6 @@ class Plan(NamedTuple):
         return len({key for _, key in self.cells})
 
 
-class Progress(NamedTuple):
-    """How a study stands: for a display to show."""
-
-    done: int
-    failed: int
-    total: int
-    impressions: int
-    running: list[str]
-    seconds: float
-    share: float
-    """Of the expected work: the longest runs come first, so counting runs would mislead."""
-
-
 class Outcome(NamedTuple):
     """What came of a study."""
 
@@ -93,10 +99,14 @@ class Outcome(NamedTuple):
 
 
 def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHOLE) -> Plan:
-    """Open (or import, or make) the collections, and find out which runs are missing."""
+    """Open (or import, or make) the collections, and find out which runs are missing.
+
+    If the study is started on a device, the runs that have device code are meant for it.
+    """
     _require_own(folder, study)
     opened: dict[Group, Collection] = {}
     made: set[tuple[Any, ...]] = set()
+    places = Chosen(start.on == "gpu")
     keyed, costs = [], {}
     for cell in cells:
         place = group_of(cell)
@@ -105,11 +115,14 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHO
                 opened[place] = collection_of(cell)
             cell = cell.on(opened[place])
             _require_possible(cell, opened[place], place, made)
-            key = key_of(cell, opened[place].content_hash)
+            engine = places.engine(cell, opened[place], place)
+            key = key_of(cell, opened[place].content_hash, engine)
             keyed.append((cell, key))
-            costs[key] = _seconds(cell, opened[place])
+            costs[key] = cell.impressions / _ON_DEVICE if engine else _seconds(cell, opened[place])
+            places.note(engine, key)
     met = {place: Met(data.content_hash, data.grades) for place, data in opened.items()}
-    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start)
+    start = msgspec.structs.replace(start, beside=told(places.reasons()))
+    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start, frozenset(places.device))
 
 
 def _require_possible(cell: Cell, data: Collection, place: Group, made: set[tuple[Any, ...]]) -> None:
@@ -171,30 +184,29 @@ def _remove(folder: Path, made: list[Path]) -> None:
             empty.rmdir()
 
 
-def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None]) -> Outcome:
-    """Run what is missing; a run that fails is reported with its cause and does not stop the others."""
-    waiting = list(reversed(plan.missing))
-    running: dict[Future[Any], tuple[Cell, str]] = {}
-    failures: list[tuple[str, str]] = []
-    began, done, impressions, worked = time.monotonic(), 0, 0, 0.0
-    while waiting or running:
-        while waiting and len(running) < engine.slots:
-            cell, key = waiting.pop()
-            running[engine.submit(run_cell, cell)] = (cell, key)
-        finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-        for future in finished:
-            cell, key = running.pop(future)
-            cause = _keep(plan.folder, cell, key, future)
-            worked += plan.costs[key]
-            if cause is None:
-                done, impressions = done + 1, impressions + cell.impressions
-            else:
-                failures.append((describe(cell), cause))
-        names = [describe(cell) for cell, _ in running.values()]
-        seconds = time.monotonic() - began
-        share = worked / max(plan.seconds, 1e-9)
-        show(Progress(done, len(failures), len(plan.missing), impressions, names, seconds, share))
-    return Outcome(collect(plan), failures, time.monotonic() - began)
+def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None], *, keep_only: bool = False) -> Outcome:
+    """Run what is missing; a run that fails is reported with its cause and does not stop the others.
+
+    The device of the plan, if it has one, works beside the engine. With `keep_only` the records are written, and
+    nothing is made of them.
+    """
+    standing = Standing(plan.missing, plan.costs, plan.device)
+    with ExitStack() as held:
+        places: list[Place] = [OnEngine(engine, plan.on_cpu)]
+        if plan.on_device:
+            places.append(OnDevice(held.enter_context(Device()), plan.on_device))
+        while any(place.is_busy for place in places):
+            for place in places:
+                place.fill()
+            running = {future: place for place in places for future in place.running}
+            finished, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
+            for future in finished:
+                for cell, key, result in running[future].taken(future):
+                    standing.note(cell, key, _keep(plan.folder, cell, key, result))
+            names = [name for place in places for name in place.names()]
+            show(standing.progress(names, sum(place.under_way() for place in places)))
+    results = Results(plan.study, []) if keep_only else collect(plan)
+    return Outcome(results, standing.failures, standing.seconds)
 
 
 def collect(plan: Plan) -> Results:
@@ -205,38 +217,10 @@ def collect(plan: Plan) -> Results:
     return results
 
 
-def run_cell(cell: Cell) -> Run:
-    """One run of a study: what a worker does."""
-    with in_one_sentence():
-        return simulate(
-            cell.learner,
-            cell.user,
-            collection_of(cell),
-            impressions=cell.impressions,
-            seed=cell.seed,
-            evaluate_every=cell.evaluate_every,
-            page_size=cell.page_size,
-            metrics=cell.metrics,
-            gradient_variance=cell.gradient_variance,
-        )
-
-
-def collection_of(cell: Cell) -> Collection:
-    """The collection of a cell, mapped from the store, with the attributes that its people look at."""
-    data = load(cell.source.data, fold=cell.fold, scale=cell.source.scale)
-    found: Collection = cell.user.seen_on(data)
-    return found
-
-
-def describe(cell: Cell) -> str:
-    """A cell in a few words."""
-    return f"{cell.label}, {cell.user.name}, {cell.source.name}, seed {cell.seed}"
-
-
-def _keep(folder: Path, cell: Cell, key: str, future: Future[Any]) -> str | None:
+def _keep(folder: Path, cell: Cell, key: str, result: Callable[[], Run]) -> str | None:
     """Write the record of a finished run; the cause if there is none."""
     try:
-        run = future.result()
+        run = result()
         if run.manifest["sources"] != fingerprint_of(cell.learner, cell.user):
             return "other sources computed it than the plan was made with (were they edited meanwhile?); start it again"
         write_record(folder, key, run)

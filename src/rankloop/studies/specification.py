@@ -106,7 +106,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     modules that bring learners, users and rankers of one's own: by name as the file has them, or, in a study that was
     read from a file, by their files where they have one. With `claims` its report has a verdict on the paper's claims.
     With `regret`, the first grid is read as one of regrets, and later ones for where longer runs end; learners of one
-    `family` are settings to choose from. A learner is not run on collections that its `without` names.
+    `family` are settings to choose from. A learner is not run on collections that its `without` names; one with
+    `repeats` of its own has those, from the same first seed.
     """
 
     name: str
@@ -301,7 +302,7 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
                 if source.name in settings.get("without", ()):
                     continue
                 label, learner = _learner(settings, source, where)
-                for repeat in range(repeats):
+                for repeat in range(_chosen(where, "repeats", settings.get("repeats"), repeats)):
                     yield Cell(
                         grid=grid.name,
                         source=source,
@@ -347,7 +348,7 @@ def _user(user: str | dict[str, Any], where: str) -> Any:
         raise SettingsError(message if message.startswith(where) else f"{where}: users: {message}") from None
 
 
-_OF_THE_STUDY = ("family", "without")
+_OF_THE_STUDY = ("family", "without", "repeats")
 
 
 def _learner(settings: dict[str, Any], source: Source, where: str) -> tuple[str, Learner]:

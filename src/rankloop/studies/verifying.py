@@ -1,5 +1,6 @@
 """Whether records of a study are what the code computes: recompute some of them and compare every bit."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
@@ -8,16 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankloop import gpu
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError
 from rankloop.metrics.names import metric
 from rankloop.runs.run import Run
 from rankloop.runs.runs import by_metric, measured_row
 from rankloop.settings import flat
+from rankloop.studies.places import collection_of, request_of, run_cell
 from rankloop.studies.records import QueryResults, Record, Results, read_queries, read_row
-from rankloop.studies.runner import collection_of, run_cell
 from rankloop.studies.specification import Cell, cells
 
+_ONE_AT_A_TIME = threading.Lock()  # one thread at a time speaks to a device
 _COMPARED = ("online_ndcg", "offline_ndcg", "gradient_variance", "clicks_per_page", "offline_at", "offline_curve",
              "online_curve", "weights")  # fmt: skip
 
@@ -55,9 +58,18 @@ class Checked(NamedTuple):
         return not self.differences
 
 
+def elsewhere(results: Results) -> int:
+    """How many runs of a folder were computed on a device, where there is none to compute them again."""
+    return 0 if gpu.why_no_device() is None else len({one.key for one in results.records if one.engine})
+
+
 def sample(results: Results, size: int, seed: int) -> list[Record]:
-    """So many different runs, drawn without replacement; all of them if there are not more."""
-    records = list({record.key: record for record in results.records}.values())
+    """So many different runs, drawn without replacement; all of them if there are not more.
+
+    A run that was computed on a device is computed again on one, since rounding differs: without one it is not drawn.
+    """
+    here = [one for one in results.records if not one.engine] if elsewhere(results) else results.records
+    records = list({record.key: record for record in here}.values())
     return records if size >= len(records) else Random(seed).sample(records, size)
 
 
@@ -78,7 +90,7 @@ def verify(results: Results, records: Sequence[Record], folder: Path, engine: En
             except RankloopError as error:
                 yield Checked(record, (str(error),), is_compared=False)
                 continue
-            running[engine.submit(run_cell, cell)] = (record, kept)
+            running[engine.submit(_again, cell, bool(record.engine))] = (record, kept)
         finished, _ = wait(running, return_when=FIRST_COMPLETED) if running else ((), ())
         for future in finished:
             record, kept = running.pop(future)
@@ -86,6 +98,15 @@ def verify(results: Results, records: Sequence[Record], folder: Path, engine: En
                 yield compared(record, kept, future.result())
             except RankloopError as error:
                 yield Checked(record, (f"it could not be computed again: {error}",), is_compared=False)
+
+
+def _again(cell: Cell, on_device: bool) -> Run:
+    """The run of a cell, where its record was computed."""
+    if not on_device:
+        return run_cell(cell)
+    with _ONE_AT_A_TIME:
+        (run,) = gpu.simulate_on_device([request_of(cell, collection_of(cell))])
+    return run
 
 
 def place_of(cell: Cell) -> tuple[str, str, str, str, int]:
@@ -145,6 +166,8 @@ def _remarks(record: Record, run: Run) -> Iterator[str]:
     """What else is not as it was, and may be the cause."""
     if record.manifest.get("sources") != run.manifest["sources"]:
         yield "the code has changed since"
+    if record.engine != run.manifest.get("engine", record.engine):
+        yield "the device's code has changed since"
     for name in ("versions", "processor"):
         if record.manifest.get(name) != run.manifest[name]:
             yield f"other {name}"

@@ -160,3 +160,41 @@ def test_verdicts_are_per_collection_and_user():
         ("Istella", "perfect"): "contradicted",
         ("Istella", "noisy"): "contradicted",
     }
+
+
+def test_beside_what_is_undecided_stands_how_large_the_effect_can_be():
+    gains = [0.02, -0.02, 0.016, -0.012, 0.004, -0.01]
+    believed = [record("η=1", 0.40, seed) for seed in range(6)]
+    better = [record("η=0.5", 0.40 + gain, seed) for seed, gain in enumerate(gains)]
+    found = verdict(believed + better, "8b")
+    low, high = stats.ttest_1samp(gains, 0).confidence_interval(0.95)
+    assert found.verdict == "undecided"
+    assert found.bound == f"at most {max(-low, high):.4f} either way (95 %)"
+    small = [record("η=0.5", 0.40 + gain / 10, seed) for seed, gain in enumerate(gains)]
+    words = f"at most {max(-low, high) / 10:.4f} either way, less than the margin of 0.01 (95 %)"
+    assert verdict(believed + small, "8b").bound == words
+
+
+def test_of_several_parts_the_largest_that_is_open_bounds_a_sentence():
+    spread = {"η=1.5": (-0.10, 0.001), "η=2": (0.0, 0.01)}  # the first holds, the second is open
+    draws = np.random.default_rng(3).normal(size=6)
+    believed = [record("η=1", 0.40, seed) for seed in range(6)]
+    others = [
+        record(role, 0.40 + loss + noise * float(draw), seed)
+        for role, (loss, noise) in spread.items()
+        for seed, draw in enumerate(draws - draws.mean())
+    ]
+    found = verdict(believed + others, "8d")
+    assert found.verdict == "undecided"
+    assert found.bound.startswith("η=2 − η=1 is at most 0.0")
+
+
+def test_a_ratio_is_bounded_by_a_factor_and_what_lacks_runs_not_at_all():
+    draws = np.random.default_rng(1).normal(size=6)
+    wide = [record("naive+ γ=0", 0.7 * float(np.exp(0.3 * draw)), seed) for seed, draw in enumerate(draws)]
+    wide += [record("naive+ γ=1", 1.0, seed) for seed in range(6)]
+    wide += [record("ips+ γ=0", 0.5, seed) for seed in range(6)] + [record("ips+ γ=1", 1.0, seed) for seed in range(6)]
+    found = verdict(wide, "2a", "noisy")
+    assert found.verdict == "undecided"
+    assert "naive+ γ=0 − naive+ γ=1 is within a factor of" in found.bound
+    assert [one.bound for one in verdicts(runs({"ROLTR": 0.4}), "4b")] == [""]

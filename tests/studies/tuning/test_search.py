@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.errors import RankloopError
+from rankloop.errors import DivergenceError, RankloopError
 from rankloop.studies.specification import Source
 from rankloop.studies.tuning import LEARNING_RATES, as_study, search, tune
 
@@ -175,3 +175,30 @@ def test_a_mistake_is_a_sentence_and_runs_nothing(changes, words):
         tune(*positional, progress=told.append, **arguments)
     assert words in str(refused.value)
     assert not told or words == "diverged"  # which only shows once everything has run
+
+
+def test_on_a_device_a_search_finds_the_same(stand_in):
+    how = {"search": {"learning_rate": [0.001, 0.03]}, "impressions": 100, "repeats": 2, "workers": 1}
+    here, there = (tune(rl.ROLTR(), "noisy", TINY, on=on, **how) for on in ("local", "gpu"))
+    assert [one.values for one in there.candidates] == [one.values for one in here.candidates]
+    assert (there.engine, there.beside, here.engine) == ("gpu:0123456789abcdef", "", "")
+    assert stand_in.batches == [4]
+
+
+def test_what_has_no_device_code_is_searched_on_the_cpu_and_said(stand_in):
+    how = {"search": {"learning_rate": [0.03]}, "impressions": 100, "repeats": 2, "workers": 1}
+    found = tune(rl.PDGD(), "noisy", TINY, on="gpu", **how)
+    assert (found.engine, found.beside) == ("", "2 runs on the CPU: PDGD has no device code (2)")
+    assert stand_in.batches == []
+
+
+def test_a_candidate_that_diverges_on_a_device_is_never_the_best(stand_in):
+    def diverge(asked):
+        if any(one.learner.learning_rate > 1 for one in asked):
+            raise DivergenceError("the weights grew beyond all numbers")
+
+    stand_in.before = diverge
+    how = {"search": {"learning_rate": [0.03, 100.0]}, "impressions": 100, "repeats": 2, "workers": 1}
+    found = tune(rl.ROLTR(), "noisy", TINY, on="gpu", **how)
+    assert found.best.chosen == {"learning_rate": 0.03}
+    assert np.isnan(found.candidates[1].mean)

@@ -80,6 +80,16 @@ class Finding(NamedTuple):
     runs: tuple[int, int]
     folds: int
     margin: float
+    bound: float
+    """How large the difference can be, either way, at 95 % confidence; of a ratio, by what factor it can differ."""
+
+    @property
+    def bound_text(self) -> str:
+        """The bound in words, and whether what is left is too small to matter."""
+        if self.part.relation.is_ratio:
+            return f"within a factor of {self.bound:.3g} of 1"
+        small = f", less than the margin of {self.margin:.3g}" if self.bound < self.margin else ""
+        return f"at most {self.bound:{self.part.measure.form}} either way{small}"
 
 
 class MissingError(Exception):
@@ -159,7 +169,13 @@ def find(scene: Scene, part: Part) -> Finding:
     margin = part.measure.margin_between(left, right)
     effect = _effect(part, a, b, compared, paired)
     judgement = part.relation.judge(compared, margin)
-    return Finding(part, judgement, effect, paired, runs, len(set(folds)), margin)
+    return Finding(part, judgement, effect, paired, runs, len(set(folds)), margin, _bound(part, compared))
+
+
+def _bound(part: Part, compared: Difference) -> float:
+    """The end of the 95 % interval that is farther from no difference."""
+    farthest = abs(compared.estimate) + compared.half_width()
+    return math.exp(min(farthest, 700.0)) if part.relation.is_ratio else farthest
 
 
 def _why_nothing(part: Part, compared: Difference, folds: int) -> str:

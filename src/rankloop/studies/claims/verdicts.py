@@ -35,6 +35,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         detail: which test on which runs, or why nothing is decided.
         collection, user: where; empty if the study has no such runs at all.
         parts: every comparison of the sentence in numbers.
+        bound: of an undecided sentence, how large the effect that was not found can be; empty if runs are missing.
     """
 
     number: str
@@ -46,6 +47,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     collection: str
     user: str
     parts: tuple[str, ...] = ()
+    bound: str = ""
 
 
 class _Case(NamedTuple):
@@ -151,7 +153,19 @@ def _verdict(tested: _Tested) -> Verdict:
         collection=case.collection,
         user=case.user,
         parts=tuple(finding.effect for finding in case.findings),
+        bound=_bound(case) if decision == "undecided" else "",
     )
+
+
+def _bound(case: _Case) -> str:
+    """How large an effect can be that was not found: the largest of those parts that neither hold nor fail."""
+    if case.missing or not case.findings:
+        return ""
+    threshold = case.sentence.threshold
+    open_parts = [one for one in case.findings if one.judgement.p_for >= threshold]  # none, if the correction decided
+    largest = max(open_parts or case.findings, key=lambda finding: finding.bound)
+    which = f"{largest.part.left} − {largest.part.right} is " if len(case.findings) > 1 else ""
+    return f"{which}{largest.bound_text} (95 %)"
 
 
 def _decide(tested: _Tested) -> tuple[Decision, Finding | None, float | None]:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from rankloop.studies.found import group_of
+from rankloop.studies.places import collection_of
 from rankloop.studies.records import Results
 from rankloop.studies.regret import skyline
 from rankloop.studies.regret.findings import Findings, Skyline, read_findings, write_findings
 from rankloop.studies.regret.measuring import measure, skyline_online
-from rankloop.studies.runner import Plan, collection_of
+from rankloop.studies.runner import Plan
 from rankloop.studies.specification import Cell
 
 

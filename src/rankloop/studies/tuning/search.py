@@ -9,9 +9,11 @@ seeds, and so the sequence of queries.
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,9 +23,12 @@ from rankloop.data import Collection, load
 from rankloop.data.worlds import WORLDS
 from rankloop.engines.processes import each_done
 from rankloop.errors import DataError, DivergenceError, SettingsError
+from rankloop.gpu import Request
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.metrics import names
 from rankloop.metrics.names import Metric
+from rankloop.runs.batches import Device, engine_name, placed, planned, reasons_of, require_device, told
+from rankloop.runs.run import Run
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
 from rankloop.statistics import Interval, interval
@@ -82,6 +87,10 @@ class TuningResult:
     repeats: int
     seed: int
     metric: Metric
+    engine: str = ""
+    """What computed it, if not the CPU: the device's code."""
+    beside: str = ""
+    """What ran on the CPU though a device was asked for, and why."""
 
     @property
     def measured(self) -> str:
@@ -125,6 +134,7 @@ def tune(
     objective: Objective = "online",
     metric: str = "ndcg",
     workers: int | None = None,
+    on: Literal["local", "gpu"] = "local",
     progress: Callable[[str], None] | None = None,
 ) -> TuningResult:
     """Try every combination of the searched settings and measure each on the validation split.
@@ -141,6 +151,7 @@ def tune(
         objective: what is compared: `online`, `offline` or `speed` (the mean of the offline curve).
         metric: what rankings are measured by; online only what pages show.
         workers: processes; None: all cores. The result does not depend on it.
+        on: `local`, or `gpu`: what has device code runs there, the rest in processes beside it.
         progress: called with a word on each finished run.
 
     >>> import rankloop as rl
@@ -150,6 +161,8 @@ def tune(
     learning_rate=0.01
     """
     require_learner("tune", learner)
+    if require_choice("tune", "on", on, ("local", "gpu")) == "gpu":
+        require_device("tune, on gpu")
     cores = _check(impressions, repeats, seed, objective, workers)
     measure = _metric(metric, objective)
     space = search_space(learner, search)
@@ -169,10 +182,15 @@ def tune(
     ]
     values = np.full((len(learners), repeats), np.nan)
     shared = folds[0] if isinstance(place, Collection) else place
-    for trial, value in each_done(_value, [(trial, shared) for trial in trials], cores):
-        values[trial.candidate, trial.repeat] = value
-        if progress is not None:
-            progress(described(chosen_of(trial.learner, space)))
+    requests = [_request(trial, folds[trial.repeat % different]) for trial in trials] if on == "gpu" else []
+    mine, others = placed(requests)
+    beside = [(trials[index], shared) for index in sorted({*range(len(trials))} - {*mine})]
+    with Device() as device:
+        batches = _started(device, [(trials[index], requests[index]) for index in mine])
+        for trial, value in chain(each_done(_value, beside, cores), _finished(batches)):
+            values[trial.candidate, trial.repeat] = value
+            if progress is not None:
+                progress(described(chosen_of(trial.learner, space)))
     if np.isnan(values).any(axis=1).all():
         raise SettingsError("tune: the weights of every candidate diverged; try smaller learning rates")
     measured = zip(learners, values.tolist(), strict=True)
@@ -186,6 +204,8 @@ def tune(
         repeats=repeats,
         seed=seed,
         metric=measure,
+        engine=engine_name() if mine else "",
+        beside=told(reasons_of(others)),
     )
 
 
@@ -218,21 +238,44 @@ class _Trial(NamedTuple):
     metric: str
 
 
+def _request(trial: _Trial, data: Collection) -> Request:
+    every = {"online": 0, "offline": trial.impressions, "speed": points_every(trial.impressions)}[trial.objective]
+    settings = {"evaluate_every": every, "metrics": trial.metric, "by_query": "none"}
+    return Request(trial.learner, trial.user, data, trial.impressions, trial.seed, settings)
+
+
 def _value(trial: _Trial, data: Collection | Source) -> tuple[_Trial, float]:
     here = data if isinstance(data, Collection) else _measured(opened(data, trial.repeat), trial.objective)
-    every = {"online": 0, "offline": trial.impressions, "speed": points_every(trial.impressions)}[trial.objective]
+    learner, user, here, impressions, seed, settings = _request(trial, here)
     try:
         with np.errstate(over="ignore"), in_one_sentence():
-            run = simulate(
-                trial.learner, trial.user, here, trial.impressions, trial.seed, evaluate_every=every,
-                metrics=trial.metric, by_query="none",
-            )  # fmt: skip
+            return trial, _score(trial, simulate(learner, user, here, impressions, seed, **settings))
     except DivergenceError:
         return trial, math.nan
+
+
+def _score(trial: _Trial, run: Run) -> float:
     curves = run.by(trial.metric)
     if trial.objective == "online":
-        return trial, curves.online
-    return trial, curves.offline if trial.objective == "offline" else float(curves.offline_curve[:, 1].mean())
+        return curves.online
+    return curves.offline if trial.objective == "offline" else float(curves.offline_curve[:, 1].mean())
+
+
+_Batches = dict[Future[list[Run | Exception]], list[_Trial]]
+
+
+def _started(device: Device, asked: Sequence[tuple[_Trial, Request]]) -> _Batches:
+    """All of it is under way on the device, in batches, while processes do the rest."""
+    batches = ([asked[index] for index in batch] for batch in planned([trial.impressions for trial, _ in asked]))
+    return {device.submit([one for _, one in batch]): [trial for trial, _ in batch] for batch in batches}
+
+
+def _finished(batches: _Batches) -> Iterator[tuple[_Trial, float]]:
+    for batch in as_completed(batches):
+        for trial, made in zip(batches[batch], batch.result(), strict=True):
+            if isinstance(made, Exception) and not isinstance(made, DivergenceError):
+                raise made
+            yield trial, math.nan if isinstance(made, Exception) else _score(trial, made)
 
 
 def points_every(impressions: int) -> int:

@@ -1,0 +1,155 @@
+"""Simulations on a GPU, a batch at a time, while other code goes on: what `on="gpu"` does in every command.
+
+A batch is a few thousand runs: enough to fill a device, and all that a kill can cost. It runs in a thread of its own,
+so records are written, and runs without device code computed on the CPU, while the device works. The first device that
+CUDA shows is used; `CUDA_VISIBLE_DEVICES` chooses another.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Self
+
+from rankloop import gpu
+from rankloop.display import counted, listed
+from rankloop.errors import RankloopError, SettingsError
+from rankloop.gpu import Request
+from rankloop.runs.run import Run
+
+RUNS = 2048
+"""In a batch at most: more than a device has room for at once."""
+_BYTES = 24  # that an impression takes on this machine until its run is recorded: nDCG, clicks, and what is on the way
+_SHARE = 8  # of this machine's memory, a batch may take one part in so many,
+_LEAST = 4 << 30  # and always so many bytes: a virtual machine may be given its memory as it uses it
+_GIVEN_UP = 3  # single runs in a row that a device failed at: it will not do better with the next
+
+
+def require_device(where: str) -> None:
+    """Refuse, with what is missing, where there is no device."""
+    if (reason := gpu.why_no_device()) is not None:
+        raise SettingsError(f"{where}: {reason}")
+
+
+def engine_name() -> str:
+    """The device's code as records and manifests name it: an edited kernel is another engine."""
+    return f"gpu:{gpu.fingerprint()}"
+
+
+def told(reasons: Mapping[str, int]) -> str:
+    """What runs on the CPU after all, and why: `12 runs on the CPU: COLTR has no device code (12)`; empty if nothing.
+
+    >>> told({"COLTR has no device code": 12, "DBGD has no device code": 6})
+    '18 runs on the CPU: COLTR has no device code (12) and DBGD has no device code (6)'
+    """
+    if not reasons:
+        return ""
+    shown = listed([f"{reason} ({number:,})" for reason, number in reasons.items()])
+    return f"{counted(sum(reasons.values()), 'run')} on the CPU: {shown}"
+
+
+def placed(requests: Sequence[Request]) -> tuple[list[int], dict[str, list[int]]]:
+    """The places of the requests that a device can run, and of the others, by the reason why it cannot."""
+    mine: list[int] = []
+    others: dict[str, list[int]] = {}
+    for index, request in enumerate(requests):
+        reason = gpu.why_not(request)
+        (mine if reason is None else others.setdefault(reason, [])).append(index)
+    return mine, others
+
+
+def planned(impressions: Sequence[int], room: int | None = None) -> Iterator[range]:
+    """Consecutive runs of so many impressions each as batches that fill a device and fit into memory (`room`, bytes).
+
+    >>> list(planned([100, 100, 100], room=200 * _BYTES))
+    [range(0, 2), range(2, 3)]
+    """
+    most = (_room() if room is None else room) // _BYTES
+    begin, inside = 0, 0
+    for index, number in enumerate(impressions):
+        if index > begin and (inside + number > most or index - begin == RUNS):
+            yield range(begin, index)
+            begin, inside = index, 0
+        inside += number
+    if begin < len(impressions):
+        yield range(begin, len(impressions))
+
+
+def _room() -> int:
+    """Bytes that the results of a batch may take here."""
+    try:
+        return max(_LEAST, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _SHARE)
+    except (ValueError, OSError, AttributeError):  # a system that does not tell
+        return _LEAST
+
+
+class _Stopped(BaseException):
+    """Nobody waits for the batch any more."""
+
+
+class Device:
+    """The device: computes one batch after the other, in a thread, until the `with` block ends.
+
+    A batch that fails, for want of memory perhaps, is halved until what fails is a single run; so nothing is lost but
+    what cannot be computed.
+    """
+
+    slots = 2
+    """Batches to have under way: one is computed, one waits, so that the device never does."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="rankloop-device")
+        self._stopped = threading.Event()
+        self._failed = 0
+        self._before = 0
+        self.impressions = 0
+        """Shown so far, in all batches, those of failed tries not counted twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, requests: Sequence[Request]) -> "Future[list[Run | Exception]]":
+        """Start a batch: the run of each request, or why there is none."""
+        return self._pool.submit(self._batch, list(requests))
+
+    def _batch(self, requests: list[Request]) -> list[Run | Exception]:
+        self._failed = 0
+        return self._computed(requests)
+
+    def _computed(self, requests: list[Request]) -> list[Run | Exception]:
+        self._before = self.impressions
+        try:
+            made = gpu.simulate_on_device(requests, self._look)
+        except Exception as error:
+            self.impressions = self._before
+            return self._halved(requests, error)
+        self._failed = 0
+        self.impressions = self._before + sum(request.impressions for request in requests)
+        for run in made:
+            run.manifest.setdefault("engine", engine_name())
+        return [*made]
+
+    def _halved(self, requests: list[Request], error: Exception) -> list[Run | Exception]:
+        if len(requests) == 1:
+            self._failed = 0 if isinstance(error, RankloopError) else self._failed + 1
+            return [error]
+        made: list[Run | Exception] = []
+        half = len(requests) // 2
+        for part in (requests[:half], requests[half:]):
+            given_up = self._failed >= _GIVEN_UP
+            made += [error] * len(part) if given_up else self._computed(part)
+        return made
+
+    def _look(self, impressions: int) -> None:
+        if self._stopped.is_set():
+            raise _Stopped
+        self.impressions = self._before + impressions
+
+
+def reasons_of(others: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+    """How many runs each reason holds for."""
+    return {reason: len(some) for reason, some in others.items()}

@@ -1,0 +1,117 @@
+"""What docs/paper.md says of the paper's claims, written from results folders.
+
+    python -m website.paper synthetic=results/synthetic MQ2008=results/mq2008 …
+
+writes the tables between the page's marks, `docs/results/NAME/` (the report and its figures) for each folder, all verdicts
+to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`.
+"""
+
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from rankloop.studies import report
+from rankloop.studies.claims import SENTENCES, Verdict, check
+from rankloop.studies.published_runs import add_runs, rows_of
+from rankloop.studies.records import Results, read_results
+
+DOCS = Path(__file__).parents[1] / "docs"
+DECISIONS = ("supported", "contradicted", "undecided")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Read the folders, and write everything."""
+    found = {name: read_results(Path(folder)) for name, _, folder in (word.partition("=") for word in arguments)}
+    verdicts = {name: [one for one in check(results) if one.collection] for name, results in found.items()}
+    page = DOCS / "paper.md"
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), tables(verdicts)), encoding="utf-8")
+    document = msgspec.json.format(msgspec.json.encode(verdicts), indent=1)
+    (DOCS / "results" / "verdicts.json").write_bytes(document + b"\n")
+    for name, results in found.items():
+        keep_report(results, DOCS / "results" / name.lower())
+        new, whole = add_runs(DOCS / "results" / "runs.parquet", rows_of(results))
+        print(
+            f"{name}: {len(results.records):,} runs, {new:,} of them new in a table of {whole:,}; {tally(verdicts[name])}"
+        )
+
+
+def tables(verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, str]:
+    """The parts of the page by the name of their mark."""
+    return {"sentences": by_sentence(verdicts), "totals": totals(verdicts), "contradicted": decided(verdicts, 1),
+            "undecided": undecided(verdicts), "supported": decided(verdicts, 0)}  # fmt: skip
+
+
+def by_sentence(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """Each sentence, and how often it was supported, contradicted or undecided in each folder."""
+    lines = [f"| | sentence | {' | '.join(verdicts)} |", "|---|---|" + "---|" * len(verdicts)]
+    for sentence in SENTENCES:
+        cells = [tally([one for one in some if one.number == sentence.number]) or "–" for some in verdicts.values()]
+        lines.append(f"| {sentence.number} | {sentence.text} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def tally(verdicts: Sequence[Verdict]) -> str:
+    """`2 supported, 1 undecided`."""
+    counts = Counter(one.verdict for one in verdicts)
+    return ", ".join(f"{counts[word]} {word}" for word in DECISIONS if counts[word])
+
+
+def totals(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """How many verdicts of each kind every folder has."""
+    lines = [f"| in all | {' | '.join(DECISIONS)} |", "|---|" + "---|" * len(DECISIONS)]
+    for name, some in verdicts.items():
+        counts = Counter(one.verdict for one in some)
+        lines.append(f"| {name} | {' | '.join(str(counts[word]) for word in DECISIONS)} |")
+    return "\n".join(lines)
+
+
+def decided(verdicts: Mapping[str, Sequence[Verdict]], which: int) -> str:
+    """The verdicts of one kind with their effects."""
+    lines = ["| | collection | clicks | effect | p |", "|---|---|---|---|---|"]
+    chosen = (one for some in verdicts.values() for one in some if one.verdict == DECISIONS[which])
+    for one in sorted(chosen, key=lambda one: one.number):
+        lines.append(f"| {one.number} | {one.collection} | {one.user} | {one.effect} | {_p(one.p)} |")
+    return "\n".join(lines)
+
+
+def undecided(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """What is undecided, and how large the effect can be at most."""
+    lines = ["| | collection | clicks | effect | what is left |", "|---|---|---|---|---|"]
+    chosen = (one for some in verdicts.values() for one in some if one.verdict == "undecided")
+    for one in sorted(chosen, key=lambda one: one.number):
+        lines.append(f"| {one.number} | {one.collection} | {one.user} | {one.effect} | {one.bound or one.detail} |")
+    return "\n".join(lines)
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def with_tables(page: str, made: Mapping[str, str]) -> str:
+    """The page with what stands between `<!-- NAME -->` and `<!-- end -->` replaced; a page may lack some marks."""
+    for name, text in made.items():
+        marked = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page = marked.sub(lambda match, text=text: f"{match[1]}\n{text}\n\n{match[2]}", page)  # type: ignore[misc]
+    return page
+
+
+def keep_report(results: Results, to: Path) -> None:
+    """The report as Markdown, with its figures as pictures, and nothing else of it."""
+    with tempfile.TemporaryDirectory() as name:
+        made = Path(name)
+        report.write(results, made)
+        shutil.rmtree(to, ignore_errors=True)
+        (to / "figures").mkdir(parents=True)
+        shutil.copy(made / "report.md", to)
+        for picture in sorted((made / "figures").glob("*.png")):
+            shutil.copy(picture, to / "figures")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
