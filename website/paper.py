@@ -2,8 +2,8 @@
 
     python -m website.paper synthetic=results/synthetic MQ2008=results/mq2008 …
 
-writes the tables between the page's marks, `docs/results/NAME/` (the report and its figures) for each folder, all verdicts
-to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`.
+writes the tables between the page's marks, `docs/results/NAME/` (the report and its figures) for each folder, all
+verdicts to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`.
 """
 
 import re
@@ -36,9 +36,8 @@ def main(arguments: Sequence[str]) -> None:
     for name, results in found.items():
         keep_report(results, DOCS / "results" / name.lower())
         new, whole = add_runs(DOCS / "results" / "runs.parquet", rows_of(results))
-        print(
-            f"{name}: {len(results.records):,} runs, {new:,} of them new in a table of {whole:,}; {tally(verdicts[name])}"
-        )
+        print(f"{name}: {len(results.records):,} runs, {new:,} of them new in a table of {whole:,}")
+        print(f"{name}: {tally(verdicts[name])}")
 
 
 def tables(verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, str]:

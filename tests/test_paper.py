@@ -1,0 +1,48 @@
+"""The tables of docs/paper.md are written from verdicts; nothing else on the page is touched."""
+
+from website import paper
+
+from rankloop.studies.claims.verdicts import Verdict
+
+
+def verdict(number, decision, **more):
+    given = {"sentence": "So it is.", "effect": "a − b = +0.01 ± 0.02", "p": 0.03, "detail": "Because.", "bound": ""}
+    given |= {"collection": "MSLR10K", "user": "noisy", **more}
+    return Verdict(number=number, verdict=decision, **given)
+
+
+FOUND = {
+    "synthetic": [verdict("1a", "supported"), verdict("1a", "undecided", user="perfect", bound="at most 0.004")],
+    "MQ2008": [verdict("2a", "contradicted", collection="MQ2008", p=1e-9)],
+}
+
+
+def test_sentences_are_counted_by_folder():
+    lines = paper.by_sentence(FOUND).splitlines()
+    assert lines[0] == "| | sentence | synthetic | MQ2008 |"
+    (first,) = (line for line in lines if line.startswith("| 1a |"))
+    assert first.endswith("| 1 supported, 1 undecided | – |")
+    assert len(lines) == 2 + len(paper.SENTENCES)
+
+
+def test_totals_add_up():
+    assert paper.totals(FOUND).splitlines()[2:] == ["| synthetic | 1 | 0 | 1 |", "| MQ2008 | 0 | 1 | 0 |"]
+
+
+def test_what_is_undecided_says_how_small_it_must_be_and_what_lacks_runs_says_so():
+    assert "| at most 0.004 |" in paper.undecided(FOUND)
+    assert "| Because. |" in paper.undecided({"x": [verdict("3a", "undecided")]})
+    assert "| < 0.0001 |" in paper.decided(FOUND, 1)
+
+
+def test_only_what_stands_between_the_marks_changes():
+    page = "before\n\n<!-- totals -->\n\nold\n\n<!-- end -->\n\nbetween\n\n<!-- sentences -->\n<!-- end -->\nafter\n"
+    made = paper.with_tables(page, {"totals": "T \\1", "sentences": "S", "absent": "?"})
+    first, second = "<!-- totals -->\n\nT \\1\n\n<!-- end -->", "<!-- sentences -->\n\nS\n\n<!-- end -->"
+    assert made == f"before\n\n{first}\n\nbetween\n\n{second}\nafter\n"
+
+
+def test_the_page_has_the_marks():
+    page = (paper.DOCS / "paper.md").read_text(encoding="utf-8")
+    assert "<!-- sentences -->" in page
+    assert "<!-- totals -->" in page
