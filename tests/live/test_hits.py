@@ -45,6 +45,11 @@ def test_features_come_from_the_log_named_queries_the_score_and_the_document():
     ]
 
 
+def test_what_was_logged_comes_before_a_named_query_and_that_before_a_field():
+    hit = HITS[0] | {"matched_queries": {"title": 0.1, "price": 0.2}}
+    assert ranked({"hits": [hit]}, settings_of("title", "price"))[2] == [{"title": 9.5, "price": 0.2}]
+
+
 def test_names_of_matched_queries_alone_are_no_scores():
     hit = HITS[0] | {"matched_queries": ["meaning"]}
     assert ranked({"hits": [hit]}, settings_of("meaning", missing=0.0))[2] == [{}]

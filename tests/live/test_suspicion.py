@@ -56,6 +56,15 @@ def test_where_people_are_people_nobody_is_suspected():
     assert (found.pages, found.clients, found.found) == (4_000, 300, [])
 
 
+def test_who_comes_often_and_likes_what_everybody_likes_is_no_suspect():
+    def for_ratings(random, client, X, documents):
+        return random.random(5) < 0.12 * np.exp(2 * np.clip(X[:, 1], -1, 1))
+
+    often = visits(range(1_000, 1_010), 3_000, for_ratings, seed=2)
+    found = suspects_among([*visits(range(100), 500, for_ratings), *often], SETTINGS)
+    assert (found.clients, found.found) == (110, [])
+
+
 def test_a_botnet_that_clicks_for_a_feature_is_found_whole():
     people = visits(range(300), 4_000, as_people_do)
     bots = visits(range(1_000, 1_020), 400, for_the_vendor, seed=2)

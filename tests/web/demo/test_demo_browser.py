@@ -116,6 +116,7 @@ def test_a_newcomers_story_search_click_see_what_changed(visit, picture):
     assert page.locator("#lesson .moves strong").count() > 0
 
 
+@pytest.mark.long
 def test_visitors_make_the_curve_rise_and_a_new_taste_is_learned(visit, picture, demonstration):
     page = visit()
     page.locator("#send").click()
