@@ -4,6 +4,7 @@ import csv
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import httpx
@@ -28,6 +29,7 @@ new PerformanceObserver((list) => list.getEntries().forEach((one) => {
 })).observe({type: "layout-shift", buffered: true});
 """
 FACT = "#facts .fact:has(.label:text-is('{}')) .value"
+TABS = ("Overview", "Queries", "Experiments", "Learning", "History", "Settings")
 
 
 @pytest.fixture(scope="session")
@@ -54,27 +56,82 @@ def polled(page, times=2):
             pass
 
 
-def test_a_models_page_shows_everything_loads_little_and_nothing_from_elsewhere(service, visit, pictures):
+def test_a_models_page_answers_five_questions_on_the_first_screen(service, visit, pictures):
+    """Does it help, since when, how sure, what changed, what should I do: without scrolling."""
+    page = visit(f"{service.url}/models/shop", viewport={"width": 1280, "height": 800})
+    drawn(page)
+    page.screenshot(path=pictures / "model.png")
+    expect(page.get_by_role("heading", name="Does it help?")).to_be_visible()
+    expect(page.locator("#answer .words")).to_have_text("Yes, it helps")
+    assert re.fullmatch(r"\+\d+ %", page.locator("#answer .huge").inner_text())
+    assert re.fullmatch(r"between \+\d+ % and \+\d+ %", page.locator("#answer .interval").inner_text())
+    answers = {"Since when": "Not yet clear at", "How sure": "sure, however often you look",
+               "What changed": "it counts", "What to do": "Nothing. It goes on learning"}  # fmt: skip
+    for question, answer in answers.items():
+        told = page.locator("#five > div", has=page.get_by_text(question, exact=True))
+        expect(told).to_contain_text(answer)
+        box = told.bounding_box()
+        assert box["y"] + box["height"] <= 800, question
+
+
+@pytest.mark.parametrize("tab", ["", "/learning"])
+def test_pages_load_little_and_nothing_from_elsewhere(service, visit, pictures, tab):
     click(service, rank(service), ["b"])
-    page = visit(f"{service.url}/models/shop")
+    page = visit(f"{service.url}/models/shop{tab}")
     charts = drawn(page)
-    assert len(charts) == 7  # it learns from no reward
+    assert len(charts) == (5 - 1 if tab else 2)  # it learns from no reward
     assert all(charts.values())
-    for heading in ("Does it help?", "What it has learned", "How it explores", "Actions and snapshots", "Recent pages"):
-        expect(page.get_by_role("heading", name=heading)).to_be_visible()
     for figure in page.locator("figure.chart").all():
         expect(figure.locator("h3")).not_to_be_empty()
         expect(figure.locator("figcaption")).not_to_be_empty()
         expect(figure.locator("canvas")).to_be_visible()
-    page.screenshot(path=pictures / "model.png", full_page=True)
+    page.screenshot(path=pictures / f"model{tab.replace('/', '-')}-whole.png", full_page=True)
     assert {request.url.split("/")[2] for request in page.asked} == {service.url.split("/")[2]}
     # Each address once: what is asked again later is news.
     loaded = {request.url: request for request in page.asked if "/live" not in request.url}
-    assert len(loaded) > 15
+    assert len(loaded) > 8
     assert sum(request.sizes()["responseBodySize"] for request in loaded.values()) < 100_000
     # Even where nothing can be compressed on the way.
-    assert sum(len(request.response().body()) for request in loaded.values()) < 200_000
+    assert sum(len(request.response().body()) for request in loaded.values()) < 250_000
     assert page.complaints == []
+
+
+def test_every_tab_is_a_page_and_says_which_one_it_is(service, visit):
+    page = visit(f"{service.url}/models/shop")
+    for label in TABS:
+        page.get_by_role("navigation", name="Pages of shop").get_by_role("link", name=label).click()
+        expect(page.locator(".tabs [aria-current=page]")).to_have_text(label)
+        drawn(page)
+    for address, heading in (("/service", "Service"), ("/new", "New model"), ("/", "Models")):
+        page.goto(service.url + address)
+        expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    assert page.complaints == []
+
+
+def test_whoever_points_at_a_chart_is_told_the_values_there(service, visit):
+    page = visit(f"{service.url}/models/shop")
+    drawn(page)
+    plot = page.locator("#chart-learning .plot")
+    box = plot.bounding_box()
+    plot.hover(position={"x": box["width"] / 2, "y": box["height"] / 3})
+    tip = page.locator("#chart-learning .tip")
+    expect(tip).to_be_visible()
+    assert re.search(r"learned\s*\d[.\d]* \([\d.]+ to [\d.]+\)", tip.inner_text())
+    assert re.search(r"control\s*\d[.\d]* \([\d.]+ to [\d.]+\)", tip.inner_text())
+    # And with the keyboard alone.
+    page.mouse.move(0, 0)
+    page.locator("#chart-gain .plot").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#chart-gain .tip")).to_contain_text("%")
+
+
+def test_a_minute_old_model_is_drawn_by_the_minute_and_offers_no_longer_range(tmp_path, visit):
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, shop(), 4, 6)) as service:
+        page = visit(f"{service.url}/models/shop?over=all")
+        assert drawn(page)["chart-learning"] >= 3
+        expect(page.locator(".overs")).to_have_count(0)
+        plot = httpx.get(f"{service.url}/models/shop/charts/learning.json?over=all", timeout=PATIENCE).json()
+        assert set(np.diff(plot["x"]).tolist()) == {60.0}
 
 
 def test_news_arrive_without_a_reload_and_nothing_moves_or_closes(service, visit):
@@ -83,30 +140,26 @@ def test_news_arrive_without_a_reload_and_nothing_moves_or_closes(service, visit
     page.reload()
     drawn(page)
     page.evaluate("window.stayed = true")
-    closed = page.locator(FACT.format("pages closed, all time"))
+    closed = page.locator(FACT.format("pages closed"))
     before = int(closed.inner_text().replace(",", ""))
-    page.locator("#act-pause").focus()
+    page.locator(".tabs a").nth(1).focus()
     shown = rank(service, query="something new")
     click(service, shown, [shown["ranking"][0]])
     expect(closed).to_have_text(f"{before + 1:,}")
-    expect(page.locator("#recent summary").first).to_contain_text("something new")
-    assert page.evaluate("document.activeElement.id") == "act-pause"
-    first = page.locator("#recent details").first
-    first.locator("summary").click()
-    rank(service, query="newer still")
-    polled(page)
-    # The list stands still under somebody who reads in it, and goes on afterwards.
-    expect(first).to_contain_text("something new")
-    expect(first).to_have_attribute("open", "")
-    first.locator("summary").click()
-    expect(page.locator("#recent summary").first).to_contain_text("newer still")
+    assert page.evaluate("document.activeElement.textContent") == "Queries"
+    # What somebody has opened stands still while they read in it.
+    page.locator("#method summary").click()
+    shown = rank(service)
+    click(service, shown, [])
+    expect(closed).to_have_text(f"{before + 2:,}")
+    expect(page.locator("#method")).to_have_attribute("open", "")
     assert page.evaluate("window.stayed") is True
     assert page.evaluate("window.shifts") == []
     assert page.complaints == []
 
 
 def test_a_chart_grows_without_a_reload(service, visit):
-    page = visit(f"{service.url}/models/shop?over=hours")
+    page = visit(f"{service.url}/service")
     drawn(page)
     rank(service)
     errors = page.locator("#chart-errors")
@@ -128,7 +181,7 @@ def press_until(page, selector, limit=150):
 
 
 def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pictures):
-    page = visit(f"{service.url}/models/shop")
+    page = visit(f"{service.url}/models/shop/history")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -140,7 +193,9 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("Learning is paused.")
     assert mode(service) == "paused"
-    expect(page.locator(FACT.format("model state"))).to_have_text("paused")
+    expect(page.locator("#mode")).to_have_text("paused")
+    page.goto(f"{service.url}/models/shop/history")
+    expect(page.locator(".timeline li").first).to_contain_text("Paused learning")
 
     before = httpx.get(f"{service.url}/v1/models/shop", timeout=PATIENCE).json()["weights"]
     press_until(page, "[id^=back-]")
@@ -151,6 +206,8 @@ def test_pause_roll_back_and_resume_with_the_keyboard_alone(service, visit, pict
     press_until(page, "#confirm")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_have_text("The model has been rolled back.")
+    expect(page.locator("#five")).to_contain_text(f"Rolled back to version {version:,}")
+    page.goto(f"{service.url}/models/shop/history")
     kept = httpx.get(f"{service.url}/v1/models/shop/snapshots/{version}", timeout=PATIENCE).json()["weights"]
     after = httpx.get(f"{service.url}/v1/models/shop", timeout=PATIENCE).json()["weights"]
     assert after == kept
@@ -174,7 +231,7 @@ def test_cancelling_changes_nothing(service, visit):
 
 
 def test_in_the_dark_the_page_is_dark_and_so_are_its_charts(service, visit, pictures):
-    page = visit(f"{service.url}/models/shop", color_scheme="dark")
+    page = visit(f"{service.url}/models/shop/learning", color_scheme="dark")
     drawn(page)
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(15, 18, 21)"
     page.screenshot(path=pictures / "dark.png", full_page=True)
@@ -191,30 +248,40 @@ def test_in_the_dark_the_page_is_dark_and_so_are_its_charts(service, visit, pict
     assert "42,91,208" in page.evaluate(ink)
 
 
-def test_on_a_phone_nothing_is_cut_off(service, visit, pictures):
-    page = visit(f"{service.url}/models/shop", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    drawn(page)
-    page.locator("#recent summary").first.click()
-    page.screenshot(path=pictures / "phone.png", full_page=True)
-    for address in ("/models/shop", "/", "/models/shop/act/roll-back?version=0", "/models/shop/snapshots"):
-        page.goto(service.url + address)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, address
-    page.goto(f"{service.url}/models/shop")
-    for figure in page.locator("figure.chart").all():
-        assert figure.bounding_box()["width"] <= 390
+PLACES = [
+    "/", "/new", "/service", "/models/shop", "/models/shop/queries", "/models/shop/experiments", "/models/shop/learning",
+    "/models/shop/history", "/models/shop/settings", "/models/shop/connect?engine=opensearch",
+    "/models/shop/export?format=solr", "/models/shop/replay", "/models/shop/act/roll-back?version=0", "/sign-in",
+]  # fmt: skip
+NAMES = """() => [...document.querySelectorAll("a, button, input, select, textarea")].filter((one) => {
+  const box = one.getBoundingClientRect(), hidden = !one.checkVisibility() || one.type === "hidden";
+  return !hidden && one.className !== "skip" && box.width > 0 && (box.left < -1 || box.right > innerWidth + 1);
+}).map((one) => one.outerHTML.slice(0, 80))"""
 
 
-def test_a_chart_without_a_neighbour_has_the_row_to_itself_and_a_command_stays_on_one_line(service, visit, monkeypatch):
+@pytest.mark.parametrize("width", [360, 768])
+def test_on_small_screens_nothing_that_matters_is_off_the_screen(service, visit, pictures, width):
+    page = visit(service.url, viewport={"width": width, "height": 740}, has_touch=True, is_mobile=True)
+    for place in PLACES:
+        page.goto(service.url + place)
+        drawn(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+        assert page.evaluate(NAMES) == [], place
+        for figure in page.locator("figure.chart").all():
+            assert figure.bounding_box()["width"] <= width
+    page.goto(f"{service.url}/models/shop/history")
+    table = page.locator("#snapshots")
+    display = table.locator("tbody tr").first.evaluate("(row) => getComputedStyle(row).display")
+    assert display == ("block" if width < 640 else "table-row")  # on a phone, tables are lists
+    page.screenshot(path=pictures / f"phone-{width}.png", full_page=True)
+
+
+def test_a_command_stays_on_one_line(service, visit, monkeypatch):
     monkeypatch.setattr(Looks, "known", np.arange(10) > 0)
-    page = visit(f"{service.url}/models/shop")
+    page = visit(f"{service.url}/models/shop/learning")
     drawn(page)
-    whole = page.locator("#comparison").bounding_box()["width"]
-    assert page.locator("#chart-learning").bounding_box()["width"] < 0.6 * whole
-    assert page.locator("#chart-propensities").bounding_box()["width"] == pytest.approx(whole, abs=1)
-    page.set_viewport_size({"width": 390, "height": 844})
-    command = page.locator("#comparison .findings code")
+    command = page.locator(".findings code")
     assert command.evaluate("(code) => code.getClientRects().length") == 1
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_chart_that_is_not_drawn_yet_does_not_say_that_there_is_nothing_to_draw(service, visit):
@@ -224,15 +291,15 @@ def test_a_chart_that_is_not_drawn_yet_does_not_say_that_there_is_nothing_to_dra
 
 
 def test_times_are_in_the_viewers_zone(service, visit):
-    page = visit(f"{service.url}/models/shop", timezone_id="Asia/Tokyo")
-    one = page.locator("time").first
+    page = visit(f"{service.url}/models/shop/history", timezone_id="Asia/Tokyo")
+    one = page.locator("#snapshots time").first
     expect(one).to_have_attribute("data-local", "yes")
     at = datetime.strptime(one.get_attribute("datetime"), "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     assert one.inner_text() == f"{at.astimezone(ZoneInfo('Asia/Tokyo')):%d/%m/%Y, %H:%M:%S}"
 
 
 def test_a_charts_numbers_can_be_taken_away_as_csv(service, visit):
-    page = visit(f"{service.url}/models/shop")
+    page = visit(f"{service.url}/models/shop/learning")
     with page.expect_download() as download:
         page.get_by_role("link", name="Click-through by rank as CSV").click()
     assert download.value.suggested_filename == "shop-click-through.csv"
@@ -250,37 +317,132 @@ def test_names_and_queries_are_shown_as_they_are_and_do_nothing(tmp_path, visit)
     with running(str(tmp_path / "log.db"), prepare=lambda store: make_model(store, settings)) as service:
         shown = rank(service, query=HOSTILE, ids=[HOSTILE, "</table><script>alert(5)</script>", "\u202eevil", "d"])
         click(service, shown, [HOSTILE])
-        page = visit(f"{service.url}/models/shop?over=<script>alert(6)</script>&done={HOSTILE}")
+        page = visit(f"{service.url}/models/shop/queries?q={quote(HOSTILE)}")
+        expect(page.locator(".lead")).to_contain_text(HOSTILE)
+        expect(page.locator(".order .document", has_text="<img src=x").first).to_be_visible()
         page.locator("#recent summary").first.click()
         expect(page.locator("#recent .query").first).to_have_text(HOSTILE)
         expect(page.locator("#recent td", has_text="<img src=x").first).to_be_visible()
+        page.goto(f"{service.url}/models/shop/learning?over=<script>alert(6)</script>&done={HOSTILE}")
         drawn(page)
         texts = page.locator("#weights .name").all_inner_texts()
         assert set(texts) == set(names)
         assert "<img" in page.locator("#chart-weights .u-legend").inner_text()
         polled(page)
-        for address in ("/", f"/models/{HOSTILE}", f"/sign-in?next={HOSTILE}", "/models/shop/charts/<script>.json"):
+        for address in (
+            "/",
+            "/new",
+            f"/models/shop/connect?engine={HOSTILE}&url={HOSTILE}",
+            f"/models/{HOSTILE}",
+            f"/sign-in?next={HOSTILE}",
+            "/models/shop/charts/<script>.json",
+        ):
             page.goto(service.url + address)
         assert page.dialogs == []
         assert page.locator("img[src=x]").count() == 0
         assert page.evaluate("document.querySelectorAll('script:not([src])').length") == 0
 
 
-def test_an_empty_service_says_how_to_begin_and_then_shows_the_first_model(tmp_path, visit, pictures):
+def test_an_empty_service_leads_to_a_model_a_page_and_what_was_learned(tmp_path, visit, pictures):
     with running(str(tmp_path / "log.db")) as service:
         page = visit(service.url)
-        expect(page.locator("#walk")).to_contain_text(f"curl -s {service.url}/v1/models")
         page.screenshot(path=pictures / "empty.png")
-        httpx.post(
-            f"{service.url}/v1/models", json={"name": "shop", "features": 4}, timeout=PATIENCE
-        ).raise_for_status()
-        link = page.get_by_role("link", name="shop")
-        expect(link).to_be_visible()
-        link.click()
+        page.get_by_text("Or with three commands").click()
+        expect(page.locator("#walk")).to_contain_text(f"curl -s {service.url}/v1/models")
+        page.get_by_role("link", name="New model").click()
+        page.get_by_label("Name").fill("shop")
+        page.get_by_label("Features", exact=True).fill("a, b\na, d")
+        page.locator("#make").click()
+        expect(page.get_by_role("alert").first).to_contain_text("'a' is there twice")
+        expect(page.get_by_label("Name")).to_have_value("shop")
+        page.get_by_label("Features", exact=True).fill("a, b\nc, d")
+        page.locator("#make").click()
+        expect(page.get_by_role("status")).to_contain_text("Send it pages to rank")
+        expect(page.locator("#walk")).to_contain_text("/v1/models/shop/rank")
+        made = service.service.registry.get("shop").settings
+        assert made.sent == ("a", "b", "c", "d")
+        assert made.guards.control == 0.05
+        page.goto(f"{service.url}/models/shop")
         expect(page.locator("#comparison")).to_contain_text("This model has not ranked a page yet")
+        expect(page.locator("#five")).to_contain_text("Send it pages to rank. Connect your search")
         click(service, rank(service), ["a"])
-        expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("1")
+        expect(page.locator(FACT.format("pages closed"))).to_have_text("1")
+        page.goto(service.url)
+        expect(page.get_by_role("link", name="shop")).to_be_visible()
+        expect(page.locator(".card.model")).to_contain_text("Too early to say")
         assert page.complaints == []
+
+
+def test_a_query_is_picked_and_its_orders_stand_beside_each_other_with_reasons(service, visit, pictures):
+    shown = rank(service, query="red shoes", client="anna")
+    click(service, shown, [shown["ranking"][0]])
+    page = visit(f"{service.url}/models/shop/queries")
+    page.get_by_label("Query").fill("RED  shoes")
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator(".lead")).to_contain_text("“red shoes”")
+    engine, model = (
+        page.get_by_role("region", name=name).locator(".document") for name in ("Your engine", "The model")
+    )
+    assert engine.all_inner_texts() == list("abcdefgh")
+    assert sorted(model.all_inner_texts()) == list("abcdefgh")
+    first = page.get_by_role("region", name="The model").locator("details").first
+    first.locator("summary").click()
+    expect(first.locator(".bars .name").first).to_be_visible()
+    expect(page.get_by_role("region", name="The model")).to_contain_text("1 click")
+    page.screenshot(path=pictures / "queries.png", full_page=True)
+    page.get_by_role("complementary", name="Queries").get_by_role("link").first.click()
+    expect(page.locator(".picks [aria-current]")).to_have_count(1)
+    page.get_by_label("Query").fill("never asked")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Not among the newest pages")).to_be_visible()
+    assert page.complaints == []
+
+
+def test_an_experiment_is_started_watched_and_stopped(tmp_path, visit, pictures):
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
+        page = visit(f"{service.url}/models/shop/experiments")
+        page.get_by_label("Share of people").select_option("everybody")
+        page.locator("#start-experiment").click()
+        expect(page.get_by_role("status")).to_have_text("The experiment has started.")
+        report = page.get_by_role("region", name="Experiment")
+        expect(report).to_contain_text("the engine’s order vs. the learned order")
+        groups = set()
+        for visitor in range(12):
+            shown = rank(service, client=f"visitor {visitor}")
+            groups.add(shown["group"])
+            click(service, shown, shown["ranking"][:1])
+        assert "interleaved" in groups
+        expect(report).to_contain_text(re.compile("[1-9][0-9]* interleaved pages"))
+        page.screenshot(path=pictures / "experiment.png")
+        page.locator("#stop-experiment").click()
+        expect(page.get_by_role("status")).to_have_text("The experiment has been stopped.")
+        expect(page.locator("#start-experiment")).to_be_visible()
+        page.goto(f"{service.url}/models/shop/history")
+        rows = page.locator(".timeline li")
+        expect(rows.nth(0)).to_contain_text("Stopped the experiment")
+        expect(rows.nth(1)).to_contain_text("Started an experiment: the engine’s order and the learned order")
+        assert page.complaints == []
+
+
+def test_a_model_is_connected_exported_and_replayed_from_its_page(service, visit):
+    page = visit(f"{service.url}/models/shop/settings")
+    expect(page.locator(".words-list")).to_contain_text("20 % of people always get the engine’s order")
+    page.get_by_role("link", name="Connect").click()
+    page.get_by_label("Engine", exact=True).select_option("OpenSearch")
+    page.locator("#show-files").click()
+    expect(page.locator(".file summary", has_text="PUT _search/pipeline/rankloop-shop")).to_be_visible()
+    page.goto(f"{service.url}/models/shop/export")
+    page.get_by_label("Format").select_option("Solr")
+    page.locator("#check").click()
+    expect(page.get_by_role("region", name="What leaves")).to_contain_text("of first results stay")
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert re.fullmatch(r"shop-\d+\.solr\.json", download.value.suggested_filename)
+    page.goto(f"{service.url}/models/shop/replay")
+    page.get_by_label("Method").select_option("PDGD")
+    page.locator("#begin").click()
+    expect(page.get_by_role("region", name="Replay")).to_contain_text("PDGD", timeout=1000 * PATIENCE)
+    assert page.complaints == []
 
 
 def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
@@ -291,6 +453,7 @@ def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
         service.service.learner.stop()
         expect(learner).to_contain_text("stopped")
         expect(learner).to_contain_text("Ranking continues with the last state")
+        expect(page.locator("#five")).to_contain_text("Learner stopped")
         page.screenshot(path=pictures / "learner.png")
         assert rank(service)["ranking"]
         page.goto(f"{service.url}/models/shop/act/pause")
@@ -314,7 +477,7 @@ def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pi
         server.stop()
         expect(store).to_contain_text("down")
         expect(store).to_contain_text("pages keep the incoming order")
-        expect(page.locator(FACT.format("pages closed, all time"))).to_have_text("12")
+        expect(page.locator(FACT.format("pages closed"))).to_have_text("12")
         page.screenshot(path=pictures / "store.png")
         assert rank(service)["group"] == "fallback"
         page.goto(service.url)
@@ -344,9 +507,15 @@ def test_with_keys_somebody_signs_in_acts_and_signs_out(tmp_path, visit, picture
         page.get_by_label("API key").fill(made[0])
         page.keyboard.press("Enter")
         page.wait_for_url("**/models/shop")
+        page.goto(f"{service.url}/models/shop/history")
         page.locator("#act-freeze").click()
         page.locator("#confirm").click()
         expect(page.get_by_role("status")).to_contain_text("frozen")
+        page.goto(f"{service.url}/models/shop/history")
+        expect(page.locator(".timeline li").first).to_contain_text("Froze the model by ops")
+        page.get_by_role("link", name="Resume learning").last.click()
+        page.locator("#confirm").click()
+        expect(page.get_by_role("status")).to_contain_text("resumed")
         page.get_by_role("button", name="Sign out").click()
         page.wait_for_url("**/sign-in")
         page.goto(f"{service.url}/models/shop")

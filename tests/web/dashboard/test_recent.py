@@ -26,7 +26,9 @@ def shown_page(pinned, mode="learning", seed=3):
     request = Request("q", b"me", list("abcdef"), X, 4, pinned)
     page = Ranking(settings).rank(fold.view(), request, 7).impression
     assert page.group == 0
-    return page, as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(page)), settings, "open", np.zeros(4), CURVE)
+    return page, as_shown(
+        Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(page)), page, settings, "open", np.zeros(4), CURVE
+    )
 
 
 @pytest.mark.parametrize("pinned", [{}, {2: 0}, {5: 3, 0: 1}])
@@ -43,7 +45,7 @@ def test_however_far_scores_lie_apart_each_rank_has_its_probability():
     scores = np.full(6, -3_000.0, np.float32)
     scores[page.page] = 0.0, -1.0, -1_000.0, -1_001.0
     far = msgspec.structs.replace(page, scores=scores.tobytes(), log_probability=-0.6)
-    told = as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(far)), shop(learner=ROLTR()), "open", np.zeros(4))
+    told = as_shown(Event(1, 1, Kind.SHOWN, 7, 0, b"me", encode(far)), far, shop(learner=ROLTR()), "open", np.zeros(4))
     assert [document.drawn for document in told.documents] == pytest.approx([1 / (1 + np.exp(-1)), 1.0] * 2)
 
 

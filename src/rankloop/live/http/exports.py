@@ -11,6 +11,8 @@ from rankloop.live.fold import View
 from rankloop.live.http.answers import ExportCheck
 from rankloop.live.http.calls import Answer, Call, attachment
 from rankloop.live.http.declaration import VERSION, Endpoint, Parameter, Reply
+from rankloop.live.registry import LiveModel
+from rankloop.live.service import Service
 
 FORMAT = Parameter("format", {"type": "string", "enum": list(EXPORT_FORMATS), "default": "json"})
 
@@ -24,8 +26,7 @@ async def export(call: Call) -> Answer:
     """The model as a file: `?format=…`, and `&version=…` for a kept state instead of the newest."""
     view, _, content = await _exported(call)
     form = call["format"]
-    suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
-    file = attachment(f"{call.model.settings.name}-{view.version}.{suffix}")
+    file = attachment(file_name(call.model, view.version, form))
     return Answer(content, type=EXPORT_FORMATS[form], headers=file)
 
 
@@ -40,11 +41,23 @@ async def export_check(call: Call) -> ExportCheck:
 
 
 async def _exported(call: Call) -> tuple[View, Leaving, bytes]:
-    model, version, form = call.model, call["version"], call["format"]
-    view = model.require_whole() if version is None else (await models.restored(call.service, model, version)).view()
+    return await exported(call.service, call.model, call["format"], call["version"])
+
+
+def file_name(model: LiveModel, version: int, form: str) -> str:
+    """What the file is called."""
+    suffix = {"json": "json", "onnx": "onnx"}.get(form, f"{form}.json")
+    return f"{model.settings.name}-{version}.{suffix}"
+
+
+async def exported(
+    service: Service, model: LiveModel, form: str, version: int | None = None
+) -> tuple[View, Leaving, bytes]:
+    """A model's state, what leaves of it, and that as a file."""
+    view = model.require_whole() if version is None else (await models.restored(service, model, version)).view()
 
     def work() -> tuple[Leaving, bytes]:
-        pages = newest_pages(call.service.store, model.id)
+        pages = newest_pages(service.store, model.id)
         leaves = leaving(model.settings, view, pages, as_it_is=form == "json")
         return leaves, export_model(leaves.model, form)
 

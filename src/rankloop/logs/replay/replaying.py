@@ -117,8 +117,18 @@ class Replayed(msgspec.Struct, frozen=True):
 def replay(log: str | os.PathLike[str], options: Options, progress: Progress = silent) -> Replayed:
     """Fold a log with other settings, and estimate what that would have earned."""
     with open_log(log, progress) as store:
-        model = _chosen(store, options.model)
-        return _Replaying(store, model, options).run(progress)
+        return replay_store(store, options, progress)
+
+
+def replay_store(store: Reader, options: Options, progress: Progress = silent, *, most: int | None = None) -> Replayed:
+    """The same of a log that is open, for use in one thread; refused if more than `most` pages were closed in it."""
+    replaying = _Replaying(store, _chosen(store, options.model), options)
+    if most is not None and replaying.closed > most:
+        raise SettingsError(
+            f"replay: {replaying.closed:,} closed pages are more than the {most:,} that a page replays; run "
+            f"rankloop replay LOG on the log, or on a copy of it"
+        )
+    return replaying.run(progress)
 
 
 class _Replaying:
@@ -132,6 +142,11 @@ class _Replaying:
         self._begins = "the start" if begin is None else f"version {begin.version}"
         self._split = self._last_learned(begin)
         self._replay = Replay(store, model, self._settings, begin)
+
+    @property
+    def closed(self) -> int:
+        """Pages that were closed in the log."""
+        return len(self._closings)
 
     def _last_learned(self, begin: Snapshot | None) -> int:
         """The offset of the last closing before the part that is evaluated."""

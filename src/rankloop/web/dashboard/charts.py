@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankloop.display.spreadsheets import csv_text
+from rankloop.live.events import Event, Kind
 from rankloop.live.http.recent import Answers
 from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
@@ -25,6 +26,7 @@ from rankloop.web.dashboard.tallied import (
     reward,
     reward_of,
 )
+from rankloop.web.dashboard.trail import points
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
@@ -32,7 +34,11 @@ WIDE = 5.0
 """A band is drawn to where its upper end is so many times its lower one."""
 PAGES = "as if every page were another person’s: too narrow where a few people come often"
 """Of bands made from tallies, which are per group and time; who came is known to the guard's comparison alone."""
-GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 2), (GUARDED, "guarded", 4))
+MARKED: dict[int, str] = {
+    Kind.PAUSED: "paused", Kind.FROZEN: "frozen", Kind.RESUMED: "resumed", Kind.ROLLED_BACK: "rolled back",
+    Kind.EXPERIMENT_STARTED: "experiment",
+}  # fmt: skip
+GROUPS = ((LEARNED, "learned", 1), (CONTROL, "control", 3), (GUARDED, "guarded", 2))
 
 
 class Source(NamedTuple):
@@ -56,6 +62,13 @@ class Line(NamedTuple):
     dash: bool = False
 
 
+class Mark(NamedTuple):
+    """A moment that is marked."""
+
+    x: float
+    label: str
+
+
 class Plot(NamedTuple):
     """A chart's data. `x` is seconds since 1970 where `time` is true."""
 
@@ -67,11 +80,17 @@ class Plot(NamedTuple):
     time: bool = False
     points: bool = False
     y_range: tuple[float, float] | None = None
+    zero: bool = False
+    """Whether the line of no difference is drawn."""
+    join: bool = True
+    """Whether lines go on behind a gap."""
+    marks: Sequence[Mark] = ()
 
     def document(self) -> dict[str, Any]:
         """As charts.js draws it."""
         series = [{name: value for name, value in line._asdict().items() if value is not None} for line in self.series]
-        return self._asdict() | {"series": series, "whole": not self.time, "join": True}
+        marks = [mark._asdict() for mark in self.marks]
+        return self._asdict() | {"series": series, "whole": not self.time, "marks": marks}
 
     def table(self) -> str:
         """As CSV, with a heading that says what each column is."""
@@ -129,15 +148,38 @@ def exploration(source: Source) -> Plot:
 
 
 def _over_time(source: Source, y_label: str, estimate: Callable[[Ranks], Estimate]) -> Plot:
-    times = source.reading.times
+    times, step = source.reading.times, source.reading.step
+    # A step without a page is a gap: no line is drawn across it.
+    minutes = range(min(times), max(times) + 1, step) if times else range(0)
     series = []
     for group, label, line in GROUPS:
         if any(group in groups for groups in times.values()):
-            estimates = [estimate(at[group]) if group in at else Estimate(None) for at in times.values()]
-            series.append(_line(label, estimates, line))
+            ranks = [times.get(minute, {}).get(group) for minute in minutes]
+            series.append(_line(label, [estimate(one) if one else Estimate(None) for one in ranks], line))
     name = next(names[source.reading.step] for names in STEPS.values() if source.reading.step in names)
     label = f"time, in steps of {name}"
-    return Plot([minute * 60 for minute in times], label, y_label, series, time=True)
+    return Plot([minute * 60 for minute in minutes], label, y_label, series, time=True, join=False)
+
+
+def gain(source: Source) -> Plot:
+    """The verdict as it was at each kept state: clicks gained over the engine's order, with the interval."""
+    known = points(source.reading.trail)
+    low, high = [one[2] for one in known], [one[3] for one in known]
+    series = [Line("gain", [one[1] for one in known], low, high)] if known else []
+    marks = marked(source.reading.decisions, known[0][0] if known else 0.0)
+    return Plot(
+        [one[0] for one in known], "time", "clicks gained", series, unit="%", time=True, zero=True, join=False,
+        marks=marks,
+    )  # fmt: skip
+
+
+def marked(decisions: Sequence[Event], since: float) -> list[Mark]:
+    """What people decided that changes the order, since a time."""
+    return [
+        Mark(event.at / 1000, MARKED[event.kind])
+        for event in decisions
+        if event.kind in MARKED and event.at / 1000 >= since
+    ]
 
 
 def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
@@ -238,6 +280,11 @@ def errors(source: Source) -> Plot:
 CHARTS = {
     chart.name: chart
     for chart in (
+        Chart(
+            "gain", "Clicks gained over the engine’s order",
+            "As it was known at each saved state, with its 95 % confidence sequence, which holds however often you look.",
+            gain, "Nothing to compare yet. The line begins when both orders have had enough pages and people.",
+        ),
         Chart(
             "learning", "Clicks per page",
             f"Mean clicks on a page, {{during}}. The band is a normal 95 % interval, {PAGES}.",

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from rankloop.display import count, duration, milliseconds, number, percent, signed
 from rankloop.web.dashboard.intervals import Estimate
+from rankloop.web.dashboard.verdict import signed_share
 
 
 def estimate(value: Estimate) -> str:
@@ -28,6 +29,14 @@ def when(milliseconds: int) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%S}Z", shown)
 
 
+def moment(milliseconds: int) -> Markup:
+    """The same for a sentence: without the year and the seconds."""
+    at = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    shown = f"{at:%-d %b, %H:%M} UTC"
+    return Markup('<time datetime="{}" data-brief="yes">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%S}Z", shown)
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
-    shown.__name__: shown for shown in (count, number, signed, estimate, percent, milliseconds, duration, when)
+    shown.__name__: shown
+    for shown in (count, number, signed, estimate, percent, milliseconds, duration, when, moment, signed_share)
 }

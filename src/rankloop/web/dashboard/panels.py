@@ -16,13 +16,25 @@ from rankloop.live.start import Report
 from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.dashboard import examination, health, intervals
 from rankloop.web.dashboard.intervals import Estimate
-from rankloop.web.dashboard.reading import Reading, keeps_first
-from rankloop.web.dashboard.tallied import CONTROL, GUARDED, LEARNED, displacement, pages, reward, reward_of
-from rankloop.web.dashboard.verdict import headline
+from rankloop.web.dashboard.reading import Day, Reading, keeps_first
+from rankloop.web.dashboard.sparks import lines
+from rankloop.web.dashboard.tallied import (
+    CONTROL,
+    GUARDED,
+    LEARNED,
+    OVERS,
+    by_group,
+    by_time,
+    displacement,
+    pages,
+    reward,
+    reward_of,
+    step_of,
+)
+from rankloop.web.dashboard.verdict import Verdict, verdict
 
 BARS = 12
 CHANGES = 8
-SNAPSHOTS = 8
 ENDPOINTS = ("rank", "clicks", "close")
 FATES = {
     "learned": "learned from",
@@ -74,6 +86,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     gain, base = None, control.per_page.value if control else None
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
+    found = verdict(reading.guard or Guard(), model.settings.guards)
     return {
         "states": [
             health.store_state(reading.trouble),
@@ -92,7 +105,8 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
-        "headline": headline(reading.guard or Guard(), model.settings.guards),
+        "verdict": found,
+        "whisker": whisker(found),
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
@@ -100,6 +114,69 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         if (fold := _fold(service, model))
         else [],
     }
+
+
+class Whisker(NamedTuple):
+    """An interval as a drawing 100 wide: where no difference, its ends and its middle lie."""
+
+    zero: float
+    low: float
+    middle: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """From end to end."""
+        return round(self.high - self.low, 1)
+
+
+def whisker(found: Verdict) -> Whisker | None:
+    """The interval of a verdict, drawn beside zero; None if there is none, or if it has no end."""
+    if found.gain is None or found.low is None or found.high is None or math.isinf(found.high):
+        return None
+    low, high = min(found.low, 0.0), max(found.high, 0.0)
+    room = (high - low) * 0.06 or 0.01
+
+    def place(share: float) -> float:
+        return round(100 * (share - low + room) / (high - low + 2 * room), 1)
+
+    return Whisker(place(0.0), place(found.low), place(found.gain), place(found.high))
+
+
+class Card(NamedTuple):
+    """A model on the overview."""
+
+    model: LiveModel
+    mode: str
+    guarded: bool
+    verdict: Verdict
+    pages: int
+    """Closed over the last 24 hours."""
+    lines: list[list[str]]
+    """Clicks per page over the last 24 hours, learned and control, as `sparks.lines` draws them."""
+    dots: list[list[tuple[float, float]]]
+
+
+def card(model: LiveModel, day: Day | None) -> Card:
+    """What the overview says about a model."""
+    view = model.view()
+    if day is None:
+        unknown = verdict(Guard(), model.settings.guards)
+        return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []])
+    step = day_step(day)
+    times = by_time(day.tallies, step)
+    minutes = range(min(times), max(times) + 1, step) if times else range(0)
+    series: list[list[float | None]] = [
+        [pages(ranks).mean if (ranks := times.get(minute, {}).get(group)) else None for minute in minutes]
+        for group in (LEARNED, CONTROL)
+    ]
+    shown = sum(pages(ranks).shown for ranks in by_group(day.tallies).values())
+    return Card(model, view.mode, view.guarded, day.verdict, shown, *lines(series))
+
+
+def day_step(day: Day) -> int:
+    """Minutes that one point of a card's line stands for."""
+    return step_of(day.tallies, next(over for over in OVERS if over.span == day.span))
 
 
 def _fold(service: Service, model: LiveModel) -> Fold | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import FOLDED
+from rankloop.live.events import FOLDED, Event
 from rankloop.live.guard import Guard
 from rankloop.live.kept import guard_of, looks_of, summary_of
 from rankloop.live.looks import Looks
@@ -21,15 +21,21 @@ from rankloop.live.service import Service, now
 from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.rows import Snapshot, Tally
 from rankloop.web.dashboard.examination import believed
-from rankloop.web.dashboard.recent import Shown, newest_pages
+from rankloop.web.dashboard.recent import Page, Shown, newest, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
-from rankloop.web.dashboard.verdict import unsure
+from rankloop.web.dashboard.trail import Known, known_at
+from rankloop.web.dashboard.verdict import Verdict, unsure, verdict
 
 FRESH = 0.9
 """Seconds for which a reading is new enough."""
 PATIENCE = 1.5
 """Seconds after which a page is shown without what the store was asked."""
 RECENT = 12
+DECISIONS = 30
+LOOKED = 200
+"""Pages that single queries are looked up in."""
+YOUNG = 180
+"""Minutes of age up to which a model's day is drawn by the minute."""
 HISTORY = 60
 """States that the history of the weights is drawn from, at most."""
 DAY = 1440
@@ -51,6 +57,10 @@ class Reading(NamedTuple):
     history: list[tuple[Snapshot, NDArray[np.float64]]]
     """States with their weights, oldest first."""
     recent: list[Shown]
+    trail: list[Known]
+    """What was known of its gain at each kept state, oldest first."""
+    decisions: list[Event]
+    """What people decided about it, newest first."""
     waiting_since: int | None
     """When the oldest thing happened that the model has not taken in; None: it is up to date."""
     start: Report | None
@@ -67,7 +77,16 @@ class Reading(NamedTuple):
     """Why this is not from now."""
 
 
-EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], None, None)
+class Day(NamedTuple):
+    """A model over the last 24 hours, for the overview."""
+
+    span: int
+    """Minutes that each tally stands for: one for a model that is younger than a few hours."""
+    tallies: list[Tally]
+    verdict: Verdict
+
+
+EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], [], [], None, None)
 
 
 class Readings:
@@ -79,6 +98,7 @@ class Readings:
         self._asking: dict[Hashable, asyncio.Task[Any]] = {}
         self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._starts: dict[int, Report | None] = {}
+        self._trails: dict[tuple[int, int], Known] = {}
         self._counted: dict[int, tuple[int, Looks | None, Guard | None]] = {}
 
     async def model(self, model: LiveModel, over: Over) -> Reading:
@@ -86,10 +106,16 @@ class Readings:
         reading, trouble = await self._ask((model.id, over.name), lambda: self._read(model, over))
         return (reading or EMPTY)._replace(trouble=trouble or model.damage)
 
-    async def day(self) -> tuple[dict[int, list[Tally]], str | None]:
-        """The last 24 hours of whole pages, of every model."""
+    async def day(self) -> tuple[dict[int, Day], str | None]:
+        """The last 24 hours of whole pages, of every model, and what its newest kept state says about its gain."""
         reading, trouble = await self._ask("day", self._read_day)
         return reading or {}, trouble
+
+    async def pages(self, model: LiveModel) -> tuple[list[Page], str | None]:
+        """The newest pages with all that was on them, for whoever looks at single queries."""
+        read = lambda: newest(self._service.store, model.id, LOOKED)  # noqa: E731
+        reading, trouble = await self._ask(("pages", model.id), read)
+        return reading or [], trouble
 
     async def _ask(self, key: Hashable, read: Callable[[], Any]) -> tuple[Any, str | None]:
         """What is known, read again if it is not fresh; and why it could not be read."""
@@ -140,6 +166,8 @@ class Readings:
             snapshots=snapshots,
             history=self._history(model, snapshots, first),
             recent=newest_pages(store, model.id, model.settings, RECENT, belief),
+            trail=self._trail(model, snapshots),
+            decisions=store.decisions(model.id, DECISIONS),
             waiting_since=waiting[0].at if waiting else None,
             start=self._start(model),
             looks=looks,
@@ -162,11 +190,17 @@ class Readings:
             self._counted[model.id] = newest.offset, looks, guard
         return self._counted[model.id][1:]
 
-    def _read_day(self) -> dict[int, list[Tally]]:
-        first = now() // 60_000 - DAY
-        first += -first % 60
-        store = self._service.store
-        return {model.id: store.tallies(model.id, first, span=60, rank=0) for model in self._service.registry.all()}
+    def _read_day(self) -> dict[int, Day]:
+        store, minute, kept = self._service.store, now() // 60_000, self._service.store.newest_versions()
+        days = {}
+        for model in self._service.registry.all():
+            span = 1 if minute - model.created // 60_000 < YOUNG else 60
+            first = minute - DAY
+            tallies = store.tallies(model.id, first + -first % span, span=span, rank=0)
+            newest = [Snapshot(model.id, *kept[model.id], 0, b"")] if model.id in kept else []
+            guard = self._newest_counts(model, newest)[1] or Guard()
+            days[model.id] = Day(span, tallies, verdict(guard, model.settings.guards))
+        return days
 
     def _history(
         self, model: LiveModel, snapshots: list[Snapshot], first: int
@@ -196,6 +230,30 @@ class Readings:
                     del self._weights[next(iter(self._weights))]
             history.append((snapshot, self._weights[key]))
         return history
+
+    def _trail(self, model: LiveModel, snapshots: list[Snapshot]) -> list[Known]:
+        """What the kept states say about the gain, over the model's whole life; evenly chosen if there are many."""
+        guards = model.settings.guards
+        if not guards.compares:
+            return []
+        chosen = snapshots[::-1]
+        if len(chosen) > HISTORY:
+            chosen = [chosen[place] for place in np.linspace(0, len(chosen) - 1, HISTORY).astype(int)]
+        trail = []
+        for snapshot in chosen:
+            key = model.id, snapshot.version
+            if key not in self._trails:
+                whole = self._service.store.snapshot(*key)
+                if whole is None:
+                    continue
+                try:
+                    self._trails[key] = known_at(snapshot.at, snapshot.version, guard_of(whole.state), guards)
+                except StateError:
+                    continue
+                if len(self._trails) > 20 * HISTORY:
+                    del self._trails[next(iter(self._trails))]
+            trail.append(self._trails[key])
+        return trail
 
     def _start(self, model: LiveModel) -> Report | None:
         if model.id not in self._starts:

@@ -47,9 +47,17 @@ class Shown(NamedTuple):
         return sum(document.click for document in self.documents)
 
 
-def newest_pages(
-    store: Store, model: int, settings: ModelSettings, limit: int, believed: NDArray[np.float64] | None = None
-) -> list[Shown]:
+class Page(NamedTuple):
+    """A page as it is in the log."""
+
+    event: Event
+    impression: Impression
+    state: str
+    """`open`, or why it was closed: `asked`, `window`, `void`."""
+    clicks: NDArray[np.float64]
+
+
+def newest(store: Store, model: int, limit: int) -> list[Page]:
     """The newest pages, open ones too, the newest first; those that were erased, compacted away or cannot be
     read are left out."""
     waiting = [(row.shown, "open", row.click_values()) for row in store.newest_open(model, limit)]
@@ -63,19 +71,29 @@ def newest_pages(
         shown = store.event(offset)
         if shown is not None and shown.kind == Kind.SHOWN:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError):
-                pages.append(as_shown(shown, settings, state, clicks, believed))
+                pages.append(Page(shown, decode(shown.kind, shown.body), state, clicks))
     return pages
+
+
+def newest_pages(
+    store: Store, model: int, settings: ModelSettings, limit: int, believed: NDArray[np.float64] | None = None
+) -> list[Shown]:
+    """The same, as people saw them."""
+    return [
+        as_shown(page.event, page.impression, settings, page.state, page.clicks, believed)
+        for page in newest(store, model, limit)
+    ]
 
 
 def as_shown(
     event: Event,
+    impression: Impression,
     settings: ModelSettings,
     state: str,
     clicks: NDArray[np.float64],
     believed: NDArray[np.float64] | None = None,
 ) -> Shown:
     """An impression of the log, with the clicks on each of its ranks, and how far the model believes people look."""
-    impression: Impression = decode(event.kind, event.body)
     examined = [None] * len(impression.page) if believed is None else believed.tolist()
     learned = impression.group == Group.LEARNED
     drawn = _drawn(impression, settings) if learned else [None] * len(impression.page)

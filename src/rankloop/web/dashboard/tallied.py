@@ -18,12 +18,14 @@ Groups = Mapping[int, Ranks]
 Times = Mapping[int, Groups]
 
 STEPS = {
-    1: {1: "a minute", 2: "2 minutes", 5: "5 minutes"},
-    60: {60: "an hour", 180: "3 hours"},
+    1: {1: "a minute", 2: "2 minutes", 5: "5 minutes", 10: "10 minutes", 30: "30 minutes"},
+    60: {60: "an hour", 180: "3 hours", 720: "12 hours"},
     1440: {1440: "a day", 10080: "7 days"},
 }
 """Minutes that one point of a chart may stand for, and their name, by the span that the tallies have."""
 POINTS = 60
+FULL = 0.6
+"""Share of the steps between the first and the last page in which there should be one."""
 EVER = 1 << 62
 
 
@@ -46,10 +48,17 @@ OVERS = (
 )
 
 
+def offered(age_minutes: float) -> list[Over]:
+    """The stretches that fit a model's age: up to the finest that shows its whole life. A longer one would show no
+    more of it, in coarser steps."""
+    finest = next(place for place, over in enumerate(OVERS) if over.minutes is None or age_minutes <= over.minutes)
+    return list(OVERS[: finest + 1])
+
+
 def over_named(name: str | None, age_minutes: float) -> Over:
-    """The one asked for, or the finest that shows a model's whole life."""
-    finest = next(over for over in OVERS if over.minutes is None or age_minutes <= over.minutes)
-    return next((over for over in OVERS if over.name == name), finest)
+    """The one asked for if it fits, or the finest that shows a model's whole life."""
+    fitting = offered(age_minutes)
+    return next((over for over in fitting if over.name == name), fitting[-1])
 
 
 class Reward(NamedTuple):
@@ -67,9 +76,16 @@ def reward_of(settings: ModelSettings) -> Reward | None:
 
 
 def step_of(tallies: Sequence[Tally], over: Over) -> int:
-    """Minutes that one point of a chart stands for: few enough points that chance does not hide what changes."""
-    lasts = tallies[-1].minute - tallies[0].minute if tallies else 0
-    return next((step for step in STEPS[over.span] if lasts / step <= POINTS), max(STEPS[over.span]))
+    """Minutes that one point of a chart stands for: few enough points that chance does not hide what changes, and few
+    enough steps without a page that a line can be drawn."""
+    if not tallies:
+        return min(STEPS[over.span])
+    first, last = tallies[0].minute, tallies[-1].minute
+    for step in STEPS[over.span]:
+        steps = last // step - first // step + 1
+        if steps <= POINTS + 1 and len({tally.minute // step for tally in tallies}) >= FULL * steps:
+            return step
+    return max(STEPS[over.span])
 
 
 def by_time(tallies: Iterable[Tally], step: int) -> Times:

@@ -150,9 +150,10 @@ def pages_to_go(guard: Guard, guards: Guards) -> int | None:
     one = compared(guard.learned, guard.incoming, guard.learned_people, guard.incoming_people)
     difference = abs(one.learned - one.incoming)
     error = math.sqrt(one.learned_variance + one.incoming_variance)
+    pages = int(guard.learned.pages + guard.incoming.pages)
     for grown in map(float, np.geomspace(1.0, MOST_PATIENCE, 200)):
         if difference > anytime_half_width(error / math.sqrt(grown), one.pages * grown):
-            return math.ceil((grown - 1) * (guard.learned.pages + guard.incoming.pages))
+            return math.ceil((grown - 1) * pages)
     return None
 
 

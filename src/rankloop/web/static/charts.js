@@ -18,6 +18,7 @@
   const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const date = new Intl.DateTimeFormat(undefined, { day: part, month: "short" });
+  const brief = new Intl.DateTimeFormat(undefined, { day: part, month: "short", hour: "2-digit", minute: "2-digit" });
   const short = new Intl.DateTimeFormat(undefined, { weekday: "short", day: part, month: "short", hour: part, minute: part });
 
   function number(value, unit) {
@@ -226,7 +227,7 @@
   function times(root) {
     root.querySelectorAll("time[datetime]:not([data-local])").forEach((one) => {
       const at = new Date(one.getAttribute("datetime"));
-      if (!isNaN(at)) { one.textContent = local.format(at); one.dataset.local = "yes"; }
+      if (!isNaN(at)) { one.textContent = (one.dataset.brief ? brief : local).format(at); one.dataset.local = "yes"; }
     });
   }
   document.addEventListener("DOMContentLoaded", () => times(document));

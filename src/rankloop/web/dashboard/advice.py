@@ -1,0 +1,104 @@
+"""What changed, and what to do about it: one sentence each, with the page where it can be done."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from rankloop.display import counted, listed
+from rankloop.live.registry import LiveModel
+from rankloop.web.bars import largest
+from rankloop.web.dashboard.health import State
+from rankloop.web.dashboard.history import told
+from rankloop.web.dashboard.reading import Reading
+from rankloop.web.dashboard.tallied import pages
+from rankloop.web.dashboard.verdict import Verdict, pages_to_go
+
+DAY = 86_400_000
+NAMED = 2
+NOTABLE = 0.02
+"""Share of the largest weight by which one must have moved to be named."""
+
+
+class Advice(NamedTuple):
+    """A sentence, and where it leads; `tone` is good, open or bad."""
+
+    tone: str
+    text: str
+    label: str = ""
+    address: str = ""
+
+
+def to_do(model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence[State], warnings: list[str]) -> Advice:
+    """The next step: the most urgent thing first."""
+    place = f"/models/{quote(model.settings.name)}"
+    broken = next((state for state in states if state.tone == "bad"), None)
+    if broken:
+        return Advice("bad", f"{broken.part} {broken.word}: {broken.note}", "Look at the service", "/service")
+    if not reading.ever and not reading.open:
+        return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
+    if verdict.tone == "bad":
+        text = "Look at what it learned, and roll back to a version from before."
+        return Advice("bad", text, "History", f"{place}/history")
+    if model.view().mode != "learning":
+        return Advice(
+            "open", f"It is {model.view().mode}: it learns nothing.", "Resume learning", f"{place}/act/resume"
+        )
+    if not model.settings.guards.compares:
+        text = "Make a model with a control group, so that its gain can be measured."
+        return Advice("open", text, "New model", "/new")
+    if warnings:
+        return Advice("open", warnings[0])
+    if verdict.tone == "good":
+        return Advice("good", "Nothing. It goes on learning by itself.", "See where it helps", f"{place}/queries")
+    return Advice("open", _wait(reading, model), "Or start an experiment", f"{place}/experiments")
+
+
+def _wait(reading: Reading, model: LiveModel) -> str:
+    """How long until there will be an answer."""
+    more = pages_to_go(reading.guard, model.settings.guards) if reading.guard else None
+    if more is None:
+        return "Wait for more pages: there is too little to compare yet."
+    return f"Wait for about {_round(more):,} more pages: then this difference would be clear, if it stays as it is."
+
+
+def _round(number: int) -> int:
+    """To two digits.
+
+    >>> _round(12_345), _round(7)
+    (12000, 7)
+    """
+    unit = 10 ** max(0, len(str(number)) - 2)
+    return -(-number // unit) * unit if number % unit else number
+
+
+def changed(model: LiveModel, reading: Reading, now: int) -> str:
+    """What is different from a day ago, or from the beginning: the weights that moved most, and the last decision."""
+    sentences = []
+    if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
+        event = reading.decisions[0]
+        who = event.client.decode("utf-8", "replace")
+        sentences.append(f"{told(event)}{f' ({who})' if who else ''}.")
+    if moved := _moved(model, reading, now):
+        sentences.append(moved)
+    if not sentences:
+        count = sum(pages(ranks).shown for ranks in reading.ever.values())
+        sentences.append(f"Nothing yet: {counted(count, 'page')} closed." if count else "Nothing yet.")
+    return " ".join(sentences)
+
+
+def _moved(model: LiveModel, reading: Reading, now: int) -> str:
+    history = reading.history
+    if len(history) < 2 or not model.settings.is_linear:
+        return ""
+    newest = history[-1][1]
+    earlier = [weights for snapshot, weights in history[:-1] if snapshot.at <= now - DAY]
+    since, before = ("Since yesterday", earlier[-1]) if earlier else ("Since the start", history[0][1])
+    step = newest - before
+    size = float(np.abs(newest).max())
+    named = [i for i in largest(step, NAMED) if abs(step[i]) > NOTABLE * size > 0]
+    if not named:
+        return f"{since}, no weight has moved much."
+    words = [f"{model.settings.names[i]} {'more' if step[i] > 0 else 'less'}" for i in named]
+    return f"{since} it counts {listed(words)}."
