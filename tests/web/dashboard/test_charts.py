@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from rankloop.learners import ROLTR, Posterior
+from rankloop.live.events import Event, Kind
 from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Answers, Recent
-from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, learning, rewards
+from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, gain, learning, rewards
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
+from rankloop.web.dashboard.trail import Known
+from rankloop.web.dashboard.verdict import Verdict
 
 from .running import shop
 
@@ -33,6 +36,25 @@ def test_a_single_page_is_no_point_beside_others_that_have_a_band():
     assert (line.values, line.low[1], line.high[1]) == ([1.5, None], None, None)
     [line] = learning(Source(shop(), EMPTY._replace(times={0: {0: {0: one}}}), {}, {})).series
     assert (line.values, line.low) == ([0.0], None)
+
+
+def test_a_step_without_a_page_is_a_gap_that_no_line_crosses():
+    many = Sums(100, 150.0, 300.0)
+    times = {0: {0: {0: many}}, 2: {0: {0: many}}, 8: {0: {0: many}}}
+    plot = learning(Source(shop(), EMPTY._replace(times=times, step=2), {}, {}))
+    assert plot.x == [0, 120, 240, 360, 480]
+    assert plot.series[0].values == [1.5, 1.5, None, None, 1.5]
+    assert plot.document()["join"] is False
+
+
+def test_the_gain_is_drawn_as_it_was_known_with_decisions_marked():
+    known = Verdict("good", "", "", 0.1, 0.05, 0.2)
+    trail = [Known(60_000 * place, place, known) for place in range(3)]
+    decisions = [Event(1, 1, kind, 0, at, b"", b"") for kind, at in ((Kind.PAUSED, 60_000), (Kind.ROLLED_BACK, -1))]
+    plot = gain(Source(shop(), EMPTY._replace(trail=trail, decisions=decisions), {}, {}))
+    assert (plot.x, plot.series[0].values) == ([0, 60, 120], [10.0] * 3)
+    assert plot.document()["marks"] == [{"x": 60.0, "label": "paused"}]  # what was before the line is not on it
+    assert gain(Source(shop(), EMPTY, {}, {})).series == []
 
 
 @pytest.mark.parametrize("name", ["learning", "reward", "click-through"])

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from tests.patience import PATIENCE
 
+from rankloop import __version__
 from rankloop.live.keys import create_key, revoke_key
 from rankloop.live.looks import Looks
 from rankloop.web.dashboard.charts import CHARTS
 from rankloop.web.dashboard.examination import TRUST
+from rankloop.web.dashboard.pages import SERVICE_CHARTS
 
 from .running import make_past, rank, running, shop
 
@@ -36,7 +38,13 @@ def mode(client):
 
 
 ADDRESSES = [
-    "/", "/models", "/models/shop", "/models/shop?over=all", "/models/shop/live", "/models/shop/snapshots",
+    "/", "/models", "/new", "/service", "/service/charts/errors.csv", "/models/shop", "/models/shop?over=all",
+    "/models/shop/live", "/models/shop/live?tab=learning", "/models/shop/queries", "/models/shop/queries?q=query+1",
+    "/models/shop/experiments", "/models/shop/learning", "/models/shop/history", "/models/shop/settings",
+    "/models/shop/connect?engine=opensearch", "/models/shop/connect?engine=elasticsearch&features=a+b",
+    "/models/shop/export", "/models/shop/export?format=onnx", "/models/shop/export?format=x",
+    "/models/shop/export/json",
+    "/models/shop/replay",
     "/models/shop/act/pause", "/models/shop/act/roll-back?version=0", "/sign-in", "/models/nobody",
     "/models/shop/act/x", "/models/shop/charts/learning.json", "/models/shop/charts/learning.csv",
     "/static/dashboard.js",
@@ -57,16 +65,16 @@ def test_how_far_people_look_comes_with_the_command_that_tests_for_trust_once_th
     client, monkeypatch
 ):
     command = f"<code>{TRUST}</code>"
-    assert command not in client.get("/models/shop").text
+    assert command not in client.get("/models/shop/learning").text
     monkeypatch.setattr(Looks, "known", np.arange(10) > 0)
-    assert command in client.get("/models/shop").text
+    assert command in client.get("/models/shop/learning").text
 
 
 def test_pages_hold_no_script_or_style_of_their_own_and_name_no_other_host(client):
     for address in ADDRESSES:
         if client.get(address).headers["content-type"].startswith("text/html"):
             text = client.get(address).text
-            assert not re.search(r"<script(?! src=)|<style|\sstyle=|\son[a-z]+=", text), address
+            assert not re.search(r"<script(?! src=)|<style|<[^>]*\s(style|on[a-z]+)=", text), address
             addresses = re.findall(r'(?:href|src|action|hx-get|data-src)="([^"]*)"', text)
             assert all(found.startswith(("/", "#")) and not found.startswith("//") for found in addresses), address
 
@@ -82,22 +90,24 @@ def test_the_numbers_are_those_of_the_log(client, service):
     model = service.service.registry.get("shop").id
     whole = [row for row in store.tallies(model, span=1440) if row.rank == 0]
     text = client.get("/models/shop?over=hours").text
-    assert f'<div class="value">{sum(row.shown for row in whole):,}</div><div class="label">pages closed' in text
-    assert f'<div class="value">{sum(row.clicks for row in whole):,.0f}</div><div class="label">clicks' in text
+    assert f'<span class="value">{sum(row.shown for row in whole):,}</span> <span class="label">pages closed' in text
+    assert f'<span class="value">{sum(row.clicks for row in whole):,.0f}</span> <span class="label">clicks' in text
     for group, label in ((0, "Learned order"), (1, "Control: incoming order")):
         shown = sum(row.shown for row in whole if row.group == group)
-        assert f'{label}</th><td class="number">{shown:,}</td>' in text
+        assert f'{label}</th><td class="number" data-label="Pages">{shown:,}</td>' in text
     assert "Better than the engine’s order: +" in text  # these visitors really do like what the model learns
 
 
 @pytest.mark.parametrize("name", [name for name in CHARTS if name != "reward"])
 def test_every_chart_comes_as_csv_with_the_numbers_it_draws(client, service, name):
     rank(service)
-    text = client.get("/models/shop").text
-    assert f'href="/models/shop/charts/{name}.csv?over=hours"' in text
-    drawn = client.get(f"/models/shop/charts/{name}.json?over=hours").json()
-    answer = client.get(f"/models/shop/charts/{name}.csv?over=hours")
-    assert answer.headers["content-disposition"] == f'attachment; filename="shop-{name}.csv"'
+    own = name in SERVICE_CHARTS
+    place, query, owner = ("/service", "", "service") if own else ("/models/shop", "?over=hours", "shop")
+    pages = ("/service",) if own else ("/models/shop", "/models/shop/learning")
+    assert any(f'href="{place}/charts/{name}.csv{query}"' in client.get(page).text for page in pages)
+    drawn = client.get(f"{place}/charts/{name}.json{query}").json()
+    answer = client.get(f"{place}/charts/{name}.csv{query}")
+    assert answer.headers["content-disposition"] == f'attachment; filename="{owner}-{name}.csv"'
     header, *rows = csv.reader(io.StringIO(answer.text))
     columns = [
         column for one in drawn["series"] for column in (one["values"], one.get("low"), one.get("high")) if column
@@ -111,17 +121,17 @@ def test_every_chart_comes_as_csv_with_the_numbers_it_draws(client, service, nam
 
 
 def test_a_model_that_learns_from_no_reward_is_not_told_by_one(client):
-    text = client.get("/models/shop").text
+    text = client.get("/models/shop").text + client.get("/models/shop/learning").text
     assert "reward" not in text.lower()
     assert client.get("/models/shop/charts/reward.json").json()["x"] == []
 
 
 def test_how_far_the_model_believes_people_look_stands_beside_the_newest_pages(client, service):
     rank(service)
-    text = client.get("/models/shop").text
-    rows = re.findall(r'<td class="number">1</td>.*?</tr>', text)
+    text = client.get("/models/shop/queries").text
+    rows = re.findall(r'data-label="Rank">1</td>.*?</tr>', text)
     assert rows
-    assert all('<td class="number">100 %</td>' in row for row in rows)
+    assert all('data-label="P(examined)">100 %</td>' in row for row in rows)
 
 
 def test_what_is_not_there_is_a_page_that_says_so(client):
@@ -190,7 +200,7 @@ def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
         assert '"learner":{"learner":"Posterior"' in done.stdout
         service.run(wait_until_learned(service))
         text = httpx.get(f"{service.url}/models/shop").text
-        assert '<div class="value">1</div><div class="label">pages closed' in text
+        assert '<span class="value">1</span> <span class="label">pages closed' in text
 
 
 async def wait_until_learned(service):
@@ -244,3 +254,27 @@ def test_signing_out_ends_a_session(tmp_path):
         assert "RANKLOOP_KEY" in page.text
         assert client.post("/sign-out", data={"token": token_of(page)}).status_code == 303
         assert client.get("/").status_code == 303
+
+
+def test_the_footer_says_which_rankloop_it_is_on_every_page(client):
+    for address in ADDRESSES:
+        answer = client.get(address)
+        if answer.headers["content-type"].startswith("text/html") and "<footer" in answer.text:
+            assert f'<footer class="site">rankloop {__version__}</footer>' in answer.text, address
+
+
+def test_all_that_a_page_can_load_is_small(client):
+    """Every file that any page of the dashboard loads, unpacked, and its largest page."""
+    pages = [client.get(address).text for address in ADDRESSES if "charts" not in address and "static" not in address]
+    files = {file for page in pages for file in re.findall(r'(?:href|src)="(/static/[^"]+)"', page)}
+    assert len(files) >= 8
+    assert sum(len(client.get(file).content) for file in files) + max(map(len, pages)) < 250_000
+
+
+def test_a_model_of_another_name_is_escaped_in_its_address(tmp_path):
+    def prepare(store):
+        make_past(store, shop("a.b-c_1"), minutes=2, per_minute=2)
+
+    with running(str(tmp_path / "log.db"), prepare=prepare) as service:
+        text = httpx.get(f"{service.url}/models/a.b-c_1").text
+        assert 'href="/models/a.b-c_1/queries"' in text

@@ -1,5 +1,6 @@
 """What the panels say is what the reading says."""
 
+import math
 from collections import Counter
 from types import SimpleNamespace
 
@@ -11,10 +12,13 @@ from rankloop.live.fold import Fold
 from rankloop.live.http.recent import Answers
 from rankloop.live.settings import IncomingOrder, Zeros
 from rankloop.live.start import Report, starting_point
+from rankloop.live.stores.rows import Tally
 from rankloop.web.dashboard import panels
 from rankloop.web.dashboard.intervals import Sums
-from rankloop.web.dashboard.reading import EMPTY
+from rankloop.web.dashboard.panels import card, whisker
+from rankloop.web.dashboard.reading import EMPTY, Day
 from rankloop.web.dashboard.tallied import CONTROL, GUARDED, LEARNED
+from rankloop.web.dashboard.verdict import Verdict
 
 from .running import shop
 
@@ -117,3 +121,25 @@ def test_the_api_s_own_endpoints_stand_first_and_only_fates_of_clicks_are_told()
     assert [name for name, _ in told["answers"]] == ["clicks", "rank", "health", "models"]
     assert told["click_fates"] == [("accepted", 5), ("late", 2)]
     assert told["fallback"] == 1
+
+
+def test_an_interval_is_drawn_beside_zero_and_inside_its_room():
+    at = whisker(Verdict("good", "", "", 0.1, 0.05, 0.2))
+    assert 0 < at.zero < at.low < at.middle < at.high < 100
+    at = whisker(Verdict("bad", "", "", -0.1, -0.2, -0.05))
+    assert 0 < at.low < at.middle < at.high < at.zero < 100
+    assert whisker(Verdict("open", "", "")) is None
+    assert whisker(Verdict("good", "", "", 0.1, 0.05, math.inf)) is None
+
+
+def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
+    one = SimpleNamespace(settings=shop(), view=lambda: SimpleNamespace(mode="learning", guarded=False))
+    tallies = [
+        Tally(1, 1, minute, group, 0, 2, clicks, 0.0, 0.0)
+        for minute in (0, 1)
+        for group, clicks in ((0, 4.0), (1, 2.0))
+    ]
+    found = card(one, Day(1, tallies, Verdict("open", "Too early to say", "")))
+    assert found.pages == 8
+    assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
+    assert card(one, None).verdict.words == "Too early to say"

@@ -7,7 +7,7 @@ from rankloop.learners import ROLTR
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.rows import Tally
 from rankloop.rewards import rewards
-from rankloop.web.dashboard.tallied import OVERS, by_group, by_time, over_named, reward, reward_of, step_of
+from rankloop.web.dashboard.tallied import OVERS, by_group, by_time, offered, over_named, reward, reward_of, step_of
 
 from .summed import sums_of
 
@@ -62,5 +62,19 @@ def test_charts_have_few_enough_points_however_long_they_reach():
 def test_the_finest_stretch_that_shows_all_of_a_model_is_chosen_unless_one_is_asked_for():
     chosen = [over_named(None, age).name for age in (1, 179, 181, 9 * 1440)]
     assert chosen == ["hours", "hours", "week", "all"]
-    assert over_named("week", 1).name == "week"
+    assert over_named("hours", 9 * 1440).name == "hours"
+    assert over_named("week", 9 * 1440).name == "week"
+    # A longer stretch would show no more of a young model, in steps that are longer than its life.
+    assert over_named("week", 1).name == over_named("all", 1).name == "hours"
+    assert [over.name for over in offered(181)] == ["hours", "week"]
     assert over_named("<script>", 1).name == "hours"
+
+
+def test_few_pages_are_drawn_in_longer_steps_so_that_there_is_a_line():
+    hours = OVERS[0]
+    at = lambda minutes: [Tally(1, 1, minute, 0, 0, 1, 0.0, 0.0, 0.0) for minute in minutes]  # noqa: E731
+    assert step_of(at(range(60)), hours) == 1
+    assert step_of(at(range(0, 60, 5)), hours) == 5
+    assert step_of(at(range(0, 180, 25)), hours) == 30
+    assert step_of(at([7]), hours) == 1
+    assert step_of([], hours) == 1

@@ -282,7 +282,7 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "Clicks gained over the engine’s order",
-            "As it was known at each saved state, with its 95 % confidence sequence, which holds however often you look.",
+            "As known at each saved state, with its 95 % confidence sequence, which holds however often you look.",
             gain, "Nothing to compare yet. The line begins when both orders have had enough pages and people.",
         ),
         Chart(

@@ -1,0 +1,73 @@
+"""What changed and what to do: the most urgent thing first, each with the page where it can be done."""
+
+import types
+
+import numpy as np
+import pytest
+
+from rankloop.live.events import Event, Group, Kind
+from rankloop.live.guard import Guard
+from rankloop.live.settings import Guards, ModelSettings
+from rankloop.live.stores.rows import Snapshot
+from rankloop.web.dashboard.advice import DAY, changed, to_do
+from rankloop.web.dashboard.health import State
+from rankloop.web.dashboard.intervals import Sums
+from rankloop.web.dashboard.reading import EMPTY
+from rankloop.web.dashboard.verdict import verdict
+
+from .test_verdict import compared
+
+WELL = [State("Store", "good", "healthy"), State("Learner", "good", "healthy")]
+SEEN = EMPTY._replace(ever={int(Group.LEARNED): {0: Sums(10, 5.0, 5.0)}})
+
+
+def model(mode="learning", **more):
+    settings = ModelSettings(name="shop", features=("bm25", "price"), **more)
+    return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode))
+
+
+def told(reading=SEEN, states=WELL, guard=None, warnings=(), **more):
+    one = model(**more)
+    guard = guard or Guard()
+    reading = reading._replace(guard=guard)
+    return to_do(one, reading, verdict(guard, one.settings.guards), states, list(warnings))
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "address"),
+    [
+        ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped: Restart.", "/service"),
+        ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
+        ({"guard": compared(0.5, 0.7)}, "roll back", "/models/shop/history"),
+        ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
+        ({"guards": Guards(control=0.0)}, "control group", "/new"),
+        ({"warnings": ["Nobody has a name."]}, "Nobody has a name.", ""),
+        ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
+        ({}, "too little to compare", "/models/shop/experiments"),
+        ({"guard": compared(0.53, 0.5, pages=8_000)}, "more pages: then this difference", "/models/shop/experiments"),
+    ],
+)
+def test_the_next_step_is_named_and_has_a_page(given, text, address):
+    found = told(**given)
+    assert text in found.text
+    assert found.address == address
+
+
+def history(*steps):
+    return [(Snapshot(1, place, place, at, b""), np.array(weights)) for place, (at, weights) in enumerate(steps)]
+
+
+def test_what_moved_since_yesterday_is_named_and_what_did_not_is_not():
+    now = 10 * DAY
+    story = history((0, (0.0, 5.0)), (now - 2 * DAY, (1.0, 1.0)), (now - DAY // 2, (1.5, 1.0)), (now, (2.0, 1.001)))
+    assert changed(model(), SEEN._replace(history=story), now) == "Since yesterday it counts bm25 more."
+    assert changed(model(), SEEN._replace(history=story[2:]), now) == "Since the start it counts bm25 more."
+    still = history((0, (1.0, 1.0)), (1, (1.0, 1.0)))
+    assert changed(model(), SEEN._replace(history=still), 2) == "Since the start, no weight has moved much."
+    assert changed(model(), SEEN, now) == "Nothing yet: 10 pages closed."
+
+
+def test_the_last_decision_is_named_for_a_week():
+    event = Event(1, 1, Kind.PAUSED, 0, 1000, b"ops", b"")
+    assert changed(model(), SEEN._replace(decisions=[event]), 2000) == "Paused learning (ops)."
+    assert "Paused" not in changed(model(), SEEN._replace(decisions=[event]), 8 * DAY)

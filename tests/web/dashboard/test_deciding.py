@@ -1,0 +1,72 @@
+"""Forms that decide: they call what the API calls, are refused as forms of others are, and say what is wrong."""
+
+import re
+
+import httpx
+import pytest
+from tests.patience import PATIENCE
+
+from .running import make_model, make_past, running, shop
+
+pytestmark = pytest.mark.xdist_group("dashboard-pages")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    def prepare(store):
+        make_past(store, shop(), minutes=2, per_minute=3)
+        make_model(store, shop("rival"))
+        make_model(store, shop("other", features=("engine", "b")))
+
+    address = str(tmp_path_factory.mktemp("deciding") / "log.db")
+    with running(address, prepare=prepare) as service, httpx.Client(base_url=service.url, timeout=PATIENCE) as client:
+        yield client
+
+
+def token(site):
+    return re.search(r'name="token" value="([0-9a-f]+)"', site.get("/new").text)[1]
+
+
+def test_a_form_without_its_token_makes_nothing(site):
+    fields = {"name": "mine", "features": "a", "page_size": "10", "control": "5", "window": "30"}
+    assert site.post("/new", data=fields).status_code == 403
+    for address in ("/models/shop/experiments", "/models/shop/experiments/stop", "/models/shop/replay"):
+        assert site.post(address, data={"share": "10"}).status_code == 403
+    assert site.get("/v1/models/mine").status_code == 404
+
+
+def test_a_model_is_made_once_and_the_form_keeps_what_was_typed(site):
+    fields = {"name": "made", "features": "a, b", "page_size": "10", "control": "5", "window": "30"}
+    answer = site.post("/new", data=fields | {"token": token(site)})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/models/made/connect?done=new")
+    assert site.get("/v1/models/made").json()["features"] == ["a", "b", "_incoming"]
+    again = site.post("/new", data=fields | {"token": token(site)})
+    assert again.status_code == 409
+    assert "there is a model &#39;made&#39; already" in again.text
+    assert ">a, b</textarea>" in again.text
+
+
+def test_only_models_with_the_same_pages_can_be_compared(site):
+    text = site.get("/models/shop/experiments").text
+    assert 'name="arm:rival"' in text
+    assert 'name="arm:other"' not in text
+
+
+def test_an_experiment_has_the_engines_order_first_whatever_was_ticked_first(site):
+    fields = {"arm:rival": "on", "arm:learned": "on", "arm:incoming": "on", "share": "50", "token": token(site)}
+    assert site.post("/models/shop/experiments", data=fields).status_code == 303
+    [report] = site.get("/v1/models/shop/experiments").json()["experiments"]
+    assert [arm["name"] for arm in report["arms"]] == ["incoming", "rival", "learned"]
+    assert report["share"] == 0.5
+    again = site.post("/models/shop/experiments", data=fields)
+    assert again.status_code == 409
+    assert "has one running" in again.text
+    assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 303
+    assert site.get("/v1/models/shop/experiments").json()["experiments"][0]["stopped"]
+    assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 409
+
+
+def test_too_few_arms_are_refused_in_words(site):
+    answer = site.post("/models/shop/experiments", data={"arm:learned": "on", "share": "10", "token": token(site)})
+    assert answer.status_code == 422
+    assert "2 to 8 different ones" in answer.text
