@@ -134,11 +134,8 @@ def test_an_interval_is_drawn_beside_zero_and_inside_its_room():
 
 def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
     one = SimpleNamespace(settings=shop(), view=lambda: SimpleNamespace(mode="learning", guarded=False))
-    tallies = [
-        Tally(1, 1, minute, group, 0, 2, clicks, 0.0, 0.0)
-        for minute in (0, 1)
-        for group, clicks in ((0, 4.0), (1, 2.0))
-    ]
+    clicks = {0: 4.0, 1: 2.0}
+    tallies = [Tally(1, 1, minute, group, 0, 2, clicks[group], 0.0, 0.0) for minute in (0, 1) for group in clicks]
     found = card(one, Day(1, tallies, Verdict("open", "Too early to say", "")))
     assert found.pages == 8
     assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
