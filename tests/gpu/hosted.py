@@ -58,7 +58,8 @@ def simulated(learners, user, data, impressions, seeds, *, group=1, variance=Fal
     half = impressions // 2
     for first, last in ((0, half), (half, impressions)):
         code.simulate_on_host(
-            ctypes.c_void_p(left.problem), *(ctypes.c_int64(one) for one in (len(groups), size, first, last))
+            ctypes.c_void_p(left.problem.ctypes.data),
+            *(ctypes.c_int64(one) for one in (len(groups), size, first, last)),
         )
     rows = zip(left.weights[:, : data.features], left.values, left.clicks, left.variance, strict=True)
     return list(zip(jobs, rows, strict=True))

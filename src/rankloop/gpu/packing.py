@@ -17,8 +17,8 @@ from rankloop.users.behaviour import People
 
 RANKS = 32
 """That a page may have at most: a lane of a warp each."""
-ROWS = 8
-"""Of features that are read at once: so many rows of zeros stand behind the last document."""
+ROWS = 16
+"""Of features that are read at once at most: so many rows of zeros stand behind the last document."""
 TABLES, STATE = 160, 168
 CLICK_REWARD, SKIP_REWARD, PER_LOOK, OFFSET, PRIOR_RATIO = range(0, TABLES, RANKS)
 RATE, CURVE = 0, 136
@@ -183,7 +183,7 @@ class Results(NamedTuple):
     values: Any
     clicks: Any
     variance: Any
-    problem: int
+    problem: NDArray[np.uint64]
 
 
 def packed_problem(
@@ -230,7 +230,7 @@ def packed_problem(
             ),
         ]
     )
-    return Results(weights, values, clicks, spread, memory.put(problem))
+    return Results(weights, values, clicks, spread, problem)
 
 
 def _assign(array: Any, values: NDArray[Any]) -> None:

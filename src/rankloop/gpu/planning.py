@@ -20,7 +20,7 @@ class Shape(NamedTuple):
     blocks: int
 
 
-SHAPES = (Shape(8, 512, 1), Shape(4, 256, 3), Shape(2, 128, 6), Shape(1, 128, 8))
+SHAPES = (Shape(8, 384, 1), Shape(4, 256, 2), Shape(2, 128, 6), Shape(1, 128, 8))
 """From many runs that share a seed to runs that share none."""
 
 
@@ -28,9 +28,9 @@ def room_for(longest: int, page_size: int) -> int:
     """How many candidates a block has room for: the longest list, and PDGD's table of pairs, in whole groups of rows.
 
     >>> room_for(125, 10), room_for(1251, 10)
-    (200, 1256)
+    (208, 1264)
     """
-    return -(-max(longest, 2 * page_size * page_size) // 8) * 8
+    return -(-max(longest, 2 * page_size * page_size) // 16) * 16
 
 
 def shared_struct(group: int) -> int:

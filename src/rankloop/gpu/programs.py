@@ -40,8 +40,8 @@ def source_of(name: str) -> str:
 
 
 @cache
-def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> Any:
-    """The kernel that runs impressions."""
+def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> tuple[Any, Any]:
+    """The kernel that runs impressions, and where it looks for its problem."""
     defines = {
         "LEARNER": learner,
         "STRIDE": stride,
@@ -50,7 +50,8 @@ def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> An
         "BLOCKS": shape.blocks,
         "VARIANCE": int(variance),
     }
-    return _module("simulate.cu", tuple(defines.items())).get_function("simulate")
+    module = _module("simulate.cu", tuple(defines.items()))
+    return module.get_function("simulate"), module.get_global("problem")
 
 
 @cache

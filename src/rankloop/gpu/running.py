@@ -1,5 +1,6 @@
 """Runs on the device, from requests to results: what can share a launch does, in batches that fit the memory."""
 
+import ctypes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -178,17 +179,17 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
     left = packed_problem(
         queries, page_size, room, first.measures(), packed, own, groups, impressions, memory, variance=variance
     )
-    launch = simulation(LEARNERS[type(first.learner)], shape, queries.stride, variance=variance)
+    launch, problem = simulation(LEARNERS[type(first.learner)], shape, queries.stride, variance=variance)
     needed = shared_bytes(shape.group, data.features, room, variance=variance)
     launch.max_dynamic_shared_size_bytes = needed
+    problem.copy_from_host(ctypes.c_void_p(left.problem.ctypes.data), left.problem.nbytes)
     checkpoints = cupy.zeros((len(batch), len(points), queries.stride), cupy.float64)
     row_of = {point: row for row, point in enumerate(points)}
     began, done = time.perf_counter(), 0
     waiting: list[tuple[Any, int]] = []
     for stop in sorted({*points, *range(0, impressions, _CHUNK), impressions}):
         if stop > done:
-            arguments = (np.uint64(left.problem), np.int64(done), np.int64(stop))
-            launch((len(groups),), (shape.threads,), arguments, shared_mem=needed)
+            launch((len(groups),), (shape.threads,), (np.int64(done), np.int64(stop)), shared_mem=needed)
             done = stop
         if stop in row_of:
             checkpoints[:, row_of[stop]] = left.weights

@@ -12,7 +12,7 @@
 DEVICE double minus_infinity() { return as_float64(static_cast<int64>(0xFFF0000000000000ULL)); }
 DEVICE double not_a_number() { return as_float64(0x7FF8000000000000LL); }
 
-CALLED double exp_(double x) {
+DEVICE double exp_here(double x) {
     x = x < 709.0 ? x : 709.0;
     const double shifted = fma(x, 1.4426950408889634, ROUND);
     const double k = shifted - ROUND;
@@ -33,6 +33,12 @@ CALLED double exp_(double x) {
     const double power = as_float64(static_cast<int64>(static_cast<uint64>(as_int64(shifted) + 1023) << 52));
     return x > -708.0 ? p * power : 0.0;
 }
+
+CALLED double exp_(double x) { return exp_here(x); }
+
+// Two at once take hardly longer than one: each step of a polynomial waits for the one before.
+struct Two { double a, b; };
+CALLED Two exp_both(double a, double b) { return {exp_here(a), exp_here(b)}; }
 
 CALLED double log_(double x) {
     const int64 offset = as_int64(x) - SQRT_HALF_BITS;

@@ -19,8 +19,8 @@ DEVICE void learn(const Settings &settings, double *, double *state, float *scor
     if (taught) {
         log_remaining(scores, n, settings.temperature, scratch, page, k);
         for (int t = lane; t < seen; t += LANES) {
-            page.own[t] = exp_(page.z[t] - page.remaining[t]);
-            page.kept[t] = exp_(page.remaining[t + 1] - page.remaining[t]);
+            const Two both = exp_both(page.z[t] - page.remaining[t], page.remaining[t + 1] - page.remaining[t]);
+            page.own[t] = both.a, page.kept[t] = both.b;
         }
         warp_sync();
         // The scratch has done its work: rest[lower][t], then the slope of each pair.

@@ -85,7 +85,9 @@ DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *, in
 }
 #endif
 
-DEVICE double scaled(float score, double temperature) { return static_cast<double>(score) / temperature; }
+DEVICE double scaled(float score, double temperature) {
+    return temperature == 1.0 ? static_cast<double>(score) : static_cast<double>(score) / temperature;
+}
 
 // L_t in `page.remaining`, from the scores; `scratch` is left with exp(z - largest not shown), 0 for what is shown.
 DEVICE void log_remaining(const float *scores, int n, double temperature, double *scratch, Page &page, int k) {
@@ -106,7 +108,8 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     highest = warp_max64(highest);
     const double largest = as_float64(highest ^ ((highest >> 63) & 0x7FFFFFFFFFFFFFFFLL));
     const double shift = largest > minus_infinity() ? largest : 0.0;
-    for (int i = lane; i < n; i += LANES) scratch[i] = exp_(scratch[i] - shift);
+#pragma unroll 4
+    for (int i = lane; i < n; i += LANES) scratch[i] = exp_here(scratch[i] - shift);
     warp_sync();
     for (int part = lane; part < 4; part += LANES) {
         double sum = 0.0;
@@ -122,13 +125,14 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     }
     warp_sync();
     for (int t = lane; t < k; t += LANES) {
-        page.kept[t] = exp_(page.top[t + 1] - page.top[t]);
-        page.own[t] = exp_(page.z[t] - page.top[t]);
+        const Two both = exp_both(page.top[t + 1] - page.top[t], page.z[t] - page.top[t]);
+        page.kept[t] = both.a, page.own[t] = both.b;
     }
     warp_sync();
     if (lane == 0) {
         double total = (page.quarter[0] + page.quarter[2]) + (page.quarter[1] + page.quarter[3]);
         page.mass[k] = total;
+#pragma unroll 5
         for (int t = k - 1; t >= 0; t--) {
             total = total * page.kept[t] + page.own[t];
             page.mass[t] = total;
@@ -145,18 +149,21 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
 DEVICE void policy_gradient(float *scores, int n, double temperature, const double *scratch, Page &page, int k) {
     const int lane = lane_index();
     for (int t = lane; t < k; t += LANES) {
-        page.kept[t] = t > 0 ? exp_(page.remaining[t] - page.remaining[t - 1]) : 1.0;
-        page.own[t] = exp_(page.z[t] - page.remaining[t]);
+        const Two both = exp_both(t > 0 ? page.remaining[t] - page.remaining[t - 1] : 0.0, page.z[t] - page.remaining[t]);
+        page.kept[t] = both.a, page.own[t] = both.b;
     }
     warp_sync();
     if (lane == 0) {
+        const double rest = exp_(page.largest - page.remaining[k - 1]);
         double carried = 0.0;
+#pragma unroll 5
         for (int t = 0; t < k; t++) {
+            const double earned = page.returns[t];
             if (t > 0) carried *= page.kept[t];
-            carried += page.returns[t];
-            page.returns[t] -= page.own[t] * carried;
+            carried += earned;
+            page.returns[t] = earned - page.own[t] * carried;
         }
-        page.not_shown = -carried * exp_(page.largest - page.remaining[k - 1]) / temperature;
+        page.not_shown = -carried * rest / temperature;
     }
     warp_sync();
     for (int i = lane; i < n; i += LANES) scores[i] = static_cast<float>(scratch[i] * page.not_shown);

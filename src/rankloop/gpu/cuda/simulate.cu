@@ -13,9 +13,10 @@
 #include "reinforce.cuh"
 #endif
 
-#define ROWS 8                            // of features that a thread has under way
+#define ROWS (GROUP < 4 ? 8 : 16)         // of features that a thread has under way
+#define ABREAST (GROUP < 4 ? 1 : 2)       // rows that a thread scores at once
 #define SHARE (GROUP < 4 ? GROUP : GROUP / 4)  // runs that share a feature once it is in a register
-constexpr int UNROLLED = GROUP < 8 ? 9 : 4;    // steps of sixteen features that are on their way at once
+constexpr int UNROLLED = GROUP < 4 ? 9 : 3;    // steps of sixteen features that are on their way at once
 #define STRIPS ((STRIDE + 31) / 32)
 #define HELPERS (WARPS > GROUP ? WARPS - GROUP : 1)
 
@@ -93,56 +94,76 @@ DEVICE float4 fused(float4 x, float4 w, float4 total) {
 }
 
 // A score, and the key by which its document may come to the page.
-DEVICE void keep_score(const Shared &shared, const Arrays &arrays, int g, int i, float score) {
+DEVICE void keep_score(const Shared &shared, const Arrays &arrays, int g, int i, float score, double noise) {
     arrays.scores[g * arrays.room + i] = score;
     const double z = scaled(score, shared.settings[g].temperature);
-    reinterpret_cast<int64 *>(arrays.scratch)[g * arrays.room + i] = sortable64(z - arrays.noise[i]);
+    reinterpret_cast<int64 *>(arrays.scratch)[g * arrays.room + i] = sortable64(z - noise);
 }
 
+#ifdef __CUDACC__
+// Features are read twice an impression, and not again: where many blocks share a processor, they would only push out
+// of its first cache what is needed all the time.
+DEVICE float4 read4(const float4 *address) {
+#if GROUP < 4
+    float4 value;
+    asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+        : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w) : "l"(address));
+    return value;
+#else
+    return __ldg(address);
+#endif
+}
+#endif
+
 // Scores of all candidates by all runs. The CPU sums in sixteen lanes and then as a tree: four threads to a row, each
-// with four of the lanes, give the same bits.
+// with four of the lanes, give the same bits. A thread has as many rows at once as make a weight worth its read.
 DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arrays) {
 #ifdef __CUDACC__
     const int part = thread_index() & 3;
-    for (int first = warp_index() * 8; first < n; first += THREADS / 4) {
-        const int i = first + (lane_index() >> 2);
-        const float4 *x = reinterpret_cast<const float4 *>(X + static_cast<int64>(smaller(i, n - 1)) * STRIDE);
-        float4 total[GROUP];
+    for (int first = warp_index() * 8 * ABREAST; first < n; first += THREADS / 4 * ABREAST) {
+        const int row = first + (lane_index() >> 2);
+        const float4 *x[ABREAST];
+        double noise[ABREAST];
+        float4 total[ABREAST][GROUP];
 #pragma unroll
-        for (int g = 0; g < GROUP; g++) total[g] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll UNROLLED
-        for (int step = 0; step < STRIDE / 16; step++) {
-            const float4 value = __ldg(x + 4 * step + part);
+        for (int a = 0; a < ABREAST; a++) {
+            const int i = smaller(row + 8 * a, n - 1);
+            noise[a] = arrays.noise[i];
+            x[a] = reinterpret_cast<const float4 *>(X + static_cast<int64>(i) * STRIDE) + part;
 #pragma unroll
-            for (int g = 0; g < GROUP; g++)
-                total[g] = fused(value, reinterpret_cast<const float4 *>(arrays.rounded + g * STRIDE)[4 * step + part], total[g]);
+            for (int g = 0; g < GROUP; g++) total[a][g] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         }
-        if (STRIDE % 16 > 4 * part) {
-            const int at = STRIDE / 16 * 4 + part;
-            const float4 value = __ldg(x + at);
+#pragma unroll UNROLLED
+        for (int step = 0; step < (STRIDE + 15) / 16; step++) {
+            if (16 * step + 4 * part < STRIDE) {
+                float4 value[ABREAST];
 #pragma unroll
-            for (int g = 0; g < GROUP; g++)
-                total[g] = fused(value, reinterpret_cast<const float4 *>(arrays.rounded + g * STRIDE)[at], total[g]);
+                for (int a = 0; a < ABREAST; a++) value[a] = read4(x[a] + 4 * step);
+#pragma unroll
+                for (int g = 0; g < GROUP; g++) {
+                    const float4 w = reinterpret_cast<const float4 *>(arrays.rounded + g * STRIDE)[4 * step + part];
+#pragma unroll
+                    for (int a = 0; a < ABREAST; a++) total[a][g] = fused(value[a], w, total[a][g]);
+                }
+            }
         }
         __syncwarp();
 #pragma unroll
-        for (int g = 0; g < GROUP; g++) {
-            float4 sum = total[g];
+        for (int a = 0; a < ABREAST; a++)
 #pragma unroll
-            for (int apart = 2; apart; apart >>= 1) {
-                sum.x += __shfl_xor_sync(SAME_WARP, sum.x, apart);
-                sum.y += __shfl_xor_sync(SAME_WARP, sum.y, apart);
-                sum.z += __shfl_xor_sync(SAME_WARP, sum.z, apart);
-                sum.w += __shfl_xor_sync(SAME_WARP, sum.w, apart);
+            for (int g = 0; g < GROUP; g++) {
+                float4 sum = total[a][g];
+#pragma unroll
+                for (int apart = 2; apart; apart >>= 1) {
+                    sum.x += __shfl_xor_sync(SAME_WARP, sum.x, apart);
+                    sum.y += __shfl_xor_sync(SAME_WARP, sum.y, apart);
+                    sum.z += __shfl_xor_sync(SAME_WARP, sum.z, apart);
+                    sum.w += __shfl_xor_sync(SAME_WARP, sum.w, apart);
+                }
+                // Four threads have each sum: they share the runs.
+                if (part == (g & 3) && row + 8 * a < n)
+                    keep_score(shared, arrays, g, row + 8 * a, (sum.x + sum.z) + (sum.y + sum.w), noise[a]);
             }
-            total[g].x = (sum.x + sum.z) + (sum.y + sum.w);
-        }
-        // Four threads have each sum: they share the runs.
-        if (i < n) {
-#pragma unroll
-            for (int g = 0; g < GROUP; g++)
-                if (part == (g & 3)) keep_score(shared, arrays, g, i, total[g].x);
-        }
     }
 #else
     for (int i = 0; i < n; i++)
@@ -154,7 +175,7 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
             const float *lanes = reinterpret_cast<const float *>(total);
             float sum[4];
             for (int c = 0; c < 4; c++) sum[c] = (lanes[c] + lanes[8 + c]) + (lanes[4 + c] + lanes[12 + c]);
-            keep_score(shared, arrays, g, i, (sum[0] + sum[2]) + (sum[1] + sum[3]));
+            keep_score(shared, arrays, g, i, (sum[0] + sum[2]) + (sum[1] + sum[3]), arrays.noise[i]);
         }
 #endif
 }
@@ -221,7 +242,7 @@ DEVICE void ascend(const float *X, int, const Shared &shared, const Arrays &arra
     }
 }
 #else
-struct Pair { float x, y; };
+struct alignas(8) Pair { float x, y; };
 
 DEVICE void read_rows(const float *x, Pair *rows) {
 #pragma unroll
@@ -363,11 +384,13 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
     carry_out(problem, shared, arrays);
 }
 
-extern "C" {
 #ifdef __CUDACC__
-__global__ void __launch_bounds__(THREADS, BLOCKS) simulate(const Problem *problem, int64 first, int64 last) {
+extern "C" {
+__constant__ Problem problem;
+
+__global__ void __launch_bounds__(THREADS, BLOCKS) simulate(int64 first, int64 last) {
     extern __shared__ double memory[];
-    run_impressions(*problem, *reinterpret_cast<Shared *>(memory), first, last);
+    run_impressions(problem, *reinterpret_cast<Shared *>(memory), first, last);
+}
 }
 #endif
-}
