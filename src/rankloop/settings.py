@@ -137,6 +137,18 @@ def parse_value(text: str) -> Any:
         return text
 
 
+def parse_setting(text: str) -> Any:
+    """A value of a setting as JSON writes it, or TOML; a bare word is text, so that nobody has to quote it.
+
+    >>> parse_setting("0.03"), parse_setting("naive+-"), parse_setting("null")
+    (0.03, 'naive+-', None)
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return parse_value(text)
+
+
 def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> str:
     """msgspec's sentence about a value of a kind; of a wrong word or key, with those that are allowed.
 

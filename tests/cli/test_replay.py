@@ -29,3 +29,13 @@ def test_a_reason_that_several_estimates_share_is_printed_once(capsys):
 
     print_refusals([refused("live", "plain"), refused("live", "clipped"), refused("replayed", "plain")])
     assert capsys.readouterr().err == "refused: live, item-position; replayed, item-position: too little\n"
+
+
+def test_reasons_that_differ_in_figures_only_are_printed_once(capsys):
+    def refused(policy, figure):
+        reason = f"only {figure} of 40 impressions' worth: log more"
+        return Value(policy, "item-position", "plain", Estimate("x", None, None, None, None, 5.0, 40, reason, 1.0))
+
+    print_refusals([refused("live", 7), refused("replayed", 9)])
+    told = "refused: live, item-position; replayed, item-position: only 7 of 40 impressions' worth: log more\n"
+    assert capsys.readouterr().err == told

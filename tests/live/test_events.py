@@ -19,6 +19,7 @@ from rankloop.live.events import (
     Impression,
     Kind,
     Late,
+    Promoted,
     Restored,
     decode,
     encode,
@@ -64,6 +65,7 @@ BODIES = {
     Kind.EXPERIMENT_STARTED: st.builds(
         ExperimentStarted, st.lists(TEXT, max_size=3), st.lists(NUMBERS, max_size=3), SHARES
     ),
+    Kind.PROMOTED: st.builds(Promoted, NUMBERS, st.binary(max_size=50), st.binary(max_size=50), NUMBERS, NUMBERS),
 }
 
 
@@ -87,10 +89,10 @@ def test_a_kind_from_the_future_is_not_taken_for_another():
 def test_the_numbers_of_kinds_are_those_that_older_logs_hold():
     assert [kind.name for kind in sorted(Kind)] == [
         "CREATED", "SHOWN", "CLICKED", "CLOSED", "PAUSED", "RESUMED", "FROZEN", "ROLLED_BACK", "SCALING_FROZEN",
-        "DELETED", "ERASED", "REFOLDED", "EXPERIMENT_STARTED", "EXPERIMENT_STOPPED",
+        "DELETED", "ERASED", "REFOLDED", "EXPERIMENT_STARTED", "EXPERIMENT_STOPPED", "PROMOTED",
         "LATE",
     ]  # fmt: skip
-    assert sorted(Kind) == [*range(1, 15), 20]
+    assert sorted(Kind) == [*range(1, 16), 20]
 
 
 # Precision

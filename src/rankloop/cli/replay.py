@@ -139,12 +139,14 @@ def print_values(title: str, values: "list[Value]") -> None:
 
 
 def print_refusals(values: "list[Value]") -> None:
-    """Why there is no value, where it was refused: each reason once."""
-    reasons: dict[str, list[str]] = {}
+    """Why there is no value, where it was refused: each kind of reason once, with the figures of the first."""
+    reasons: dict[str, tuple[str, list[str]]] = {}
     for value in values:
-        if value.estimate.reason:
-            reasons.setdefault(value.estimate.reason, []).append(f"{value.policy}, {value.estimator}")
-    for reason, refused in reasons.items():
+        if reason := value.estimate.reason:
+            # Before the colon stand the figures of one estimate, after it what they mean.
+            kind = reason.partition(": ")[2] or reason
+            reasons.setdefault(kind, (reason, []))[1].append(f"{value.policy}, {value.estimator}")
+    for reason, refused in reasons.values():
         err.print(f"refused: {'; '.join(dict.fromkeys(refused))}: {reason}", markup=False)
 
 

@@ -1,6 +1,8 @@
 """`rankloop serve`: the service, with the dashboard beside it."""
 
+import os
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,6 +36,13 @@ def serve(
     keyless_connections: Annotated[
         int, typer.Option(min=1, help="Connections without a key; beyond that, the oldest is closed.")
     ] = 256,
+    webhook: Annotated[
+        str | None,
+        typer.Option(help="Send alerts there, signed with RANKLOOP_WEBHOOK_SECRET.", metavar="URL"),
+    ] = None,
+    webhook_secret_file: Annotated[
+        Path | None, typer.Option(help="Read the secret from a file instead of the environment.")
+    ] = None,
     log: Annotated[LogForm, typer.Option(help="How the service's own log lines look.")] = LogForm.text,
     plugin: Plugin = None,
 ) -> None:
@@ -41,6 +50,7 @@ def serve(
     from rankloop.live import log_lines, tracing
     from rankloop.live.requests import Limits
     from rankloop.live.serving import serve
+    from rankloop.live.webhook import checked_address, checked_secret
     from rankloop.web.dashboard import add_dashboard
 
     log_lines.set_up(log.value)
@@ -49,4 +59,11 @@ def serve(
         candidates=max_candidates, body_bytes=max_body, bodies_bytes=max_bodies, rate=rate, keyless_rate=keyless_rate,
         keyless_connections=keyless_connections,
     )  # fmt: skip
-    serve(store, host=host, port=port, learn=learn, limits=limits, extend=add_dashboard, say=err.print)
+    secret = b""
+    if webhook is not None:
+        checked_address(webhook)
+        secret = checked_secret(os.environ.get("RANKLOOP_WEBHOOK_SECRET"), webhook_secret_file)
+    serve(
+        store, host=host, port=port, learn=learn, limits=limits, webhook=webhook, webhook_secret=secret,
+        extend=add_dashboard, say=err.print,
+    )  # fmt: skip

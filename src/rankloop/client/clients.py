@@ -333,6 +333,31 @@ class Client(_Settings):
         return self._manage("GET", _at(name, "segments"))
 
     @_waits
+    def start_challenger(self, name: str, /, *, challenger: str | None = None, **settings: Any) -> Talk[dict[str, Any]]:
+        """Another learner on a model's pages, in shadow: `learner`, `scaling`, … that differ from the model's own."""
+        return self._manage("POST", _at(name, "challengers"), {"name": challenger} | settings)
+
+    @_waits
+    def challengers(self, name: str) -> Talk[list[dict[str, Any]]]:
+        """A model's challengers, each with a verdict."""
+        return list((yield from self._manage("GET", _at(name, "challengers")))["challengers"])
+
+    @_waits
+    def promote_challenger(self, name: str, challenger: str) -> Talk[dict[str, Any]]:
+        """Let a challenger take the model's place."""
+        return self._manage("POST", _at(name, f"challengers{_at(challenger, 'promote')}"))
+
+    @_waits
+    def drop_challenger(self, name: str, challenger: str) -> Talk[dict[str, Any]]:
+        """Forget a challenger."""
+        return self._manage("DELETE", _at(name, f"challengers{_at(challenger)}"))
+
+    @_waits
+    def alerts(self, name: str) -> Talk[list[dict[str, Any]]]:
+        """What somebody should look at, those that last first."""
+        return list((yield from self._manage("GET", _at(name, "alerts")))["alerts"])
+
+    @_waits
     def delete_model(self, name: str) -> Talk[dict[str, Any]]:
         """Delete a model."""
         return self._manage("DELETE", _at(name))
@@ -394,6 +419,11 @@ class AsyncClient(_Settings):
     actions = _awaits(Client.actions)
     queries = _awaits(Client.queries)
     segments = _awaits(Client.segments)
+    start_challenger = _awaits(Client.start_challenger)
+    challengers = _awaits(Client.challengers)
+    promote_challenger = _awaits(Client.promote_challenger)
+    drop_challenger = _awaits(Client.drop_challenger)
+    alerts = _awaits(Client.alerts)
     delete_model = _awaits(Client.delete_model)
 
 

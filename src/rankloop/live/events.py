@@ -34,6 +34,8 @@ class Kind(IntEnum):
     """The weights were computed anew from what is left in the log: like a roll back, to a state that never was."""
     EXPERIMENT_STARTED = 13
     EXPERIMENT_STOPPED = 14
+    PROMOTED = 15
+    """A challenger's settings and state take the place of the model's own."""
     LATE = 20
     """Something happened on a page after it was closed, and counts all the same."""
 
@@ -43,7 +45,7 @@ EXPERIMENTS = (Kind.EXPERIMENT_STARTED, Kind.EXPERIMENT_STOPPED)
 CONTROLS = (Kind.PAUSED, Kind.RESUMED, Kind.FROZEN, Kind.ROLLED_BACK, Kind.SCALING_FROZEN, *EXPERIMENTS)
 """What a person decided about a model."""
 
-FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED, Kind.LATE)
+FOLDED = (Kind.CLOSED, *CONTROLS, Kind.REFOLDED, Kind.PROMOTED, Kind.LATE)
 """What changes a model's state when the log is folded."""
 
 ENDED = (Kind.CLOSED, Kind.LATE)
@@ -108,6 +110,8 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """And, for each rank, the arm that placed its document; −1 where it was everybody's."""
     segment: str = ""
     """Of which kind the request was, in its sender's words."""
+    reign: int = 0
+    """Whose settings drew it: where in the log a challenger was promoted; 0: those that the model was made with."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""
@@ -182,6 +186,17 @@ class ExperimentStarted(msgspec.Struct, frozen=True, array_like=True):
     share: float
 
 
+class Promoted(msgspec.Struct, frozen=True, array_like=True):
+    """A challenger that takes the place of the model: its number, its settings (JSON) and its whole state."""
+
+    model: int
+    settings: bytes
+    state: bytes
+    version: int
+    offset: int
+    """Where in the log that state was the newest."""
+
+
 def now() -> int:
     """The time of an event that happens now: milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -196,6 +211,7 @@ _decoders: dict[Kind, msgspec.msgpack.Decoder[Any]] = {
     Kind.REFOLDED: msgspec.msgpack.Decoder(Restored),
     Kind.LATE: msgspec.msgpack.Decoder(Late),
     Kind.EXPERIMENT_STARTED: msgspec.msgpack.Decoder(ExperimentStarted),
+    Kind.PROMOTED: msgspec.msgpack.Decoder(Promoted),
 }
 
 

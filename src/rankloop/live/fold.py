@@ -6,17 +6,20 @@ order in which processes happened to run. So after any crash the same log gives 
 
 import math
 from collections import Counter
-from typing import Any, NamedTuple, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rankloop.errors import DivergenceError
 from rankloop.learners.contract import arrays_of, copy_of
-from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Closing, Event, Group, Impression, Kind, Late, decode
-from rankloop.live.experiments import Experiments, Running, client_number
+from rankloop.live.errors import StoreError
+from rankloop.live.events import ENDED, Closing, Event, Group, Impression, Kind, Late, Promoted, decode
+from rankloop.live.experiments import Experiments, client_number
 from rankloop.live.guard import Guard
 from rankloop.live.influence import Influence
 from rankloop.live.kept import (
@@ -24,19 +27,25 @@ from rankloop.live.kept import (
     Kept,
     damaged,
     decoded,
+    drawers_in,
     experiments_in,
     guard_in,
     influence_in,
     looks_in,
     noted_in,
     restored_by,
+    shadow_in,
+    watch_in,
 )
 from rankloop.live.looks import Looks
 from rankloop.live.noted import Noted
 from rankloop.live.scaling import Scaler
-from rankloop.live.settings import ModelSettings
-from rankloop.live.staleness import foreign_weight, moved, weight_of
+from rankloop.live.settings import ModelSettings, stored_settings
+from rankloop.live.shadow import Shadow
+from rankloop.live.staleness import foreign_weight, is_foldable, is_foreign, moved, weight_of
 from rankloop.live.start import starting_point
+from rankloop.live.views import View as View
+from rankloop.live.watching import Watch, is_watched
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 from rankloop.rankers import weight_count
@@ -58,42 +67,23 @@ FATES = (
 """What can become of a closed impression: learned from, or why not."""
 
 
-class View(NamedTuple):
-    """What ranking needs of a state; never changed once published."""
-
-    version: int
-    offset: int
-    model: Any
-    scaler: Scaler
-    mode: str
-    guarded: bool = False
-    """Most people see the incoming order, because the learned one is worse."""
-    experiment: Running | None = None
-    """Orders that are compared on some people's pages."""
-    damage: str | None = None
-    """Why this only stands in for a state that cannot be read; then nothing is ranked with it."""
-
-    def scores(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One score per candidate, of features as the ranker sees them."""
-        scores = np.zeros(len(X), np.float32)
-        score_candidates(self.model, X, scores)
-        return scores
-
-    def raw_scores(self, raw: NDArray[Any]) -> NDArray[np.float32]:
-        """The same of features as they are stored."""
-        return self.scores(self.scaler.apply(raw))
-
-
 class Fold:
-    """A live model's state, and how an event changes it."""
+    """A live model's state, and how an event changes it.
 
-    def __init__(self, settings: ModelSettings, weights: list[float] | None = None) -> None:
+    Pages were drawn by the settings `drawn_by`: the model's own, or those of the model that it challenges or replays.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, weights: list[float] | None = None, drawn_by: ModelSettings | None = None
+    ) -> None:
         self.settings = settings
+        self.reign = 0
+        """Where in the log a challenger was promoted, whose settings these are; 0: as the model was made."""
+        self.drawers = {0: drawn_by or settings}
+        """Whose settings drew pages, by reign."""
         if weights is None:
             weights = starting_point(settings).weights
-        self.ranker = OnlineRanker(
-            settings.learner, len(settings.names), settings.seed or 0, page_size=settings.page_size, weights=weights
-        )
+        self.ranker = _ranker(settings, weights)
         self.scaler = Scaler(settings.scaling, len(settings.names))
         self.mode = "learning"
         self.version = 0
@@ -105,8 +95,12 @@ class Fold:
         """Sum over learned pages of their displacement: what exploration has cost the people who saw them."""
         self.guard = Guard()
         self.looks = Looks.of(settings)
-        self.foreign = False
-        """Whether the pages were drawn by another method's policy, and this one cares: then it is a replay."""
+        self.shadow = Shadow() if settings.challenges else None
+        """Of a challenger: what it would have earned on the pages of the model that it challenges."""
+        self.watch = Watch(settings.names) if is_watched(settings) else None
+        """What alerts are made of."""
+        self.at = 0
+        """When the newest event happened, in milliseconds since 1970."""
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.influence = Influence()
@@ -118,7 +112,7 @@ class Fold:
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
         """Go on from a kept state, which has the weights: where the model once began is not worked out again."""
-        fold = cls(settings, [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names)))
+        fold = cls(settings, _zeros(settings))
         try:
             fold.restore(state, offset)
         except StoreError as error:
@@ -127,7 +121,7 @@ class Fold:
 
     def apply(self, event: Event, shown: Event | None = None) -> str | None:
         """Take one event in, with the impression that a closing closes; what became of that impression."""
-        self.offset = event.offset
+        self.offset, self.at = event.offset, event.at
         match event.kind:
             case Kind.CLOSED:
                 fate = self._close(decode(event.kind, event.body), shown)
@@ -137,6 +131,8 @@ class Fold:
                 self.mode = "paused"
             case Kind.RESUMED:
                 self.mode = "learning"
+                if self.watch is not None:
+                    self.watch.end("diverged", event.at)
             case Kind.FROZEN:
                 self.mode = "frozen"
             case Kind.SCALING_FROZEN:
@@ -150,6 +146,18 @@ class Fold:
                 self._take_late(decode(event.kind, event.body), shown)
             case Kind.ROLLED_BACK | Kind.REFOLDED:
                 self._roll_back(event)
+            case Kind.PROMOTED:
+                self._promote(event)
+        return None
+
+    def overhear(self, event: Event, shown: Event | None = None) -> str | None:
+        """Take in an event of the model that this one challenges: its pages, and who draws them. What people decide
+        about that model, and the states that it returns to, are its own."""
+        if event.kind in ENDED:
+            return self.apply(event, shown)
+        self.offset = event.offset
+        if event.kind == Kind.PROMOTED:
+            self.drawers[event.offset] = promoted_settings(self.drawers[0], decode(event.kind, event.body))
         return None
 
     @property
@@ -165,19 +173,15 @@ class Fold:
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
             who = client_number(shown.client, shown.number)
-            if self.settings.guards.compares:
-                since = self.guard.since
-                self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
-                if self.guard.since != since:
-                    self.noted.begin_anew(self.offset)
-            if impression.group == Group.INTERLEAVED:
-                self.experiments.note(impression, closing.clicks, who)
-            self.noted.note(impression, shown, closing, self.offset, who)
+            if self.shadow is not None:
+                self._note_shadow(self.shadow, impression, closing.clicks, who)
+            else:
+                self._compare(impression, shown, closing, who)
         if fate == "learned":
             fate = self._learn(impression, shown, closing.clicks)
         if fate == "learned":
             self.version += 1
-            self.explored += impression.displacement
+            self.explored += impression.displacement if self.shadow is None else 0.0
             self.influence.note(shown.client, self.settings.guards, impression.network)
         return fate
 
@@ -187,22 +191,56 @@ class Fold:
         if shown is None or shown.kind != Kind.SHOWN:
             return
         impression: Impression = decode(shown.kind, shown.body)
-        before, after = sum(late.before), sum(late.clicks)
-        who = client_number(shown.client, shown.number)
-        self.clicks += after - before
-        if self.settings.guards.compares:
-            since = self.guard.since
-            self.guard.correct(Group(impression.group), before, after, late.shown, self.offset, who)
-            if self.guard.since != since:
-                self.noted.begin_anew(self.offset)
-        if impression.group == Group.INTERLEAVED:
-            self.experiments.correct(impression, late.before, late.clicks, who)
-        self.noted.correct(impression, shown, late, who)
+        self.clicks += sum(late.clicks) - sum(late.before)
+        if self.shadow is None:
+            self._correct(impression, late, shown)
         more = [now - then for then, now in zip(late.before, late.clicks, strict=True)]
         closing = Closing(late.shown, late.clicks, "asked")
         learns = self.settings.learner.takes_more and self._fate(closing, impression) == "learned"
         if learns and any(more) and self._learn(impression, shown, more, more=True) == "learned":
             self.version += 1
+
+    def _correct(self, impression: Impression, late: Late, shown: Event) -> None:
+        """Put right what was held against the control, interleaved and noted."""
+        before, after = sum(late.before), sum(late.clicks)
+        who = client_number(shown.client, shown.number)
+        if self.settings.guards.compares:
+            with self._turning():
+                self.guard.correct(Group(impression.group), before, after, late.shown, self.offset, who)
+        if impression.group == Group.INTERLEAVED:
+            self.experiments.correct(impression, late.before, late.clicks, who)
+        self.noted.correct(impression, shown, late, who)
+
+    @contextmanager
+    def _turning(self) -> Iterator[None]:
+        """Whatever makes the guard come on or go off inside: comparisons begin anew, and an alert begins or ends."""
+        since, was_on = self.guard.since, self.guard.is_on
+        yield
+        if self.guard.since != since:
+            self.noted.begin_anew(self.offset)
+        if self.watch is not None and self.guard.is_on != was_on:
+            (self.watch.end if was_on else self.watch.begin)("worse", self.at)
+
+    def _compare(self, impression: Impression, shown: Event, closing: Closing, who: int) -> None:
+        """A page of the model's own, for whatever its order is held against."""
+        if self.settings.guards.compares:
+            with self._turning():
+                self.guard.note(Group(impression.group), sum(closing.clicks), closing.shown, self.offset, who)
+        if impression.group == Group.INTERLEAVED:
+            self.experiments.note(impression, closing.clicks, who)
+        self.noted.note(impression, shown, closing, self.offset, who)
+
+    def _note_shadow(self, shadow: Shadow, impression: Impression, clicks: list[float], who: int) -> None:
+        """What would this challenger, as it is before it learns from the page, have earned?"""
+        X = self.scaler.apply(impression.matrix(self.settings.precision))
+        scores = np.zeros(len(X), np.float32)
+        score_candidates(self.ranker.model, X, scores)
+        if np.isfinite(scores).all():
+            shadow.note(self.settings, self.ranker.model, scores, impression, self._drawer(impression), clicks, who)
+
+    def _drawer(self, impression: Impression) -> ModelSettings:
+        """Whose settings drew a page."""
+        return self.drawers.get(impression.reign, self.drawers[0])
 
     def _fate(self, closing: Closing, impression: Impression) -> str:
         if closing.why == "void":
@@ -223,38 +261,48 @@ class Fold:
             return "capped"
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
+        if not is_foldable(self._drawer(impression), self.settings):
+            return "stale"
         page, feedback = self._page(impression, shown.number, self.scaler.apply(raw), clicks)
-        weight = 1.0 if more else self._weight(impression, page)
+        foreign = is_foreign(self._drawer(impression), self.settings)
+        weight = 1.0 if more else self._weight(impression, page, foreign)
         if weight == 0.0:
             return "stale"
         try:
-            as_drawn = self.settings.late_updates == "drawn" and not self.foreign
+            as_drawn = self.settings.late_updates == "drawn" and not foreign
             self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model).items():
                 array[...] = before[name]
             self.mode = "paused"
+            if self.watch is not None:
+                self.watch.begin("diverged", self.at)
             return "diverged"
         self._shorten_update(before["ranker.weights"])
         if more:
             return "learned"
-        self.outliers.update(self.settings.names[place] for place in self.scaler.far_out(raw))
+        outlying = self.scaler.far_out(raw)
+        self.outliers.update(self.settings.names[place] for place in outlying)
+        if self.watch is not None:
+            self.watch.note_features(raw, outlying, self.at)
         self.scaler.learn(raw)
-        if self.looks is not None and impression.group == Group.LEARNED:
+        if self.looks is not None and impression.group == Group.LEARNED and impression.reign == self.reign:
             # Of pages that it drew: how likely neighbours were to change places is not known of others.
             self.looks.note(page, feedback, self.settings.learner.policy_temperature or 1.0)
+            if self.watch is not None:
+                self.watch.note_looks(self.looks.swaps.moments, self.at)
         return "learned"
 
-    def _weight(self, impression: Impression, page: Page) -> float:
+    def _weight(self, impression: Impression, page: Page, foreign: bool) -> float:
         """How much of the page's update to take, whoever it came from."""
         settings = self.settings
-        if self.worth is None and not self.foreign and settings.guards.stale_below == 0.0:
+        if self.worth is None and not foreign and settings.guards.stale_below == 0.0:
             return 1.0
         apart = moved(settings, self.ranker, impression, page)
         if self.worth is not None and apart is not None:
             self.worth += math.exp(min(apart, 0.0))
-        return foreign_weight(settings, apart) if self.foreign else weight_of(settings, len(page), apart)
+        return foreign_weight(settings, apart) if foreign else weight_of(settings, len(page), apart)
 
     def _page(
         self, impression: Impression, number: int, X: NDArray[np.float32], clicks: list[float]
@@ -267,9 +315,13 @@ class Fold:
             ranks, free, documents = impression.drawn()
             X, scores = np.ascontiguousarray(X[free]), scores[free]
             clicks = [clicks[rank] for rank in ranks]
-        notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1)
-        # A copy: compiled code takes writable arrays only, and bytes from the log are not.
-        return Page(documents, number, X, scores.copy(), notes.copy(), ranks), clicks
+        learner = self.settings.learner
+        if learner.note_width() == self._drawer(impression).learner.note_width():
+            # A copy: compiled code takes writable arrays only, and bytes from the log are not.
+            notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1).copy()
+        else:
+            notes = learner.notes_of(scores, documents)
+        return Page(documents, number, X, scores.copy(), notes, ranks), clicks
 
     def _shorten_update(self, before: NDArray[np.float64]) -> None:
         """Take no more of the step than the cap allows."""
@@ -286,18 +338,48 @@ class Fold:
     def _roll_back(self, event: Event) -> None:
         """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
         the control, or interleaved, was another order."""
+        then = restored_by(event)
+        self._take_over(event, then.state, None)
+
+    def _promote(self, event: Event) -> None:
+        """A challenger's settings and what it has learned, in the place of the model's own. What was counted stays
+        counted, as after a roll back."""
+        promoted: Promoted = decode(event.kind, event.body)
+        self.drawers[event.offset] = promoted_settings(self.drawers[0], promoted)
+        self._take_over(event, promoted.state, event.offset)
+
+    def _take_over(self, event: Event, state: bytes, reign: int | None) -> None:
+        """Rank with a kept state from here on, under the settings of a reign (None: of its own), or stay as we are."""
+        before = self.reign, self.ranker, self.scaler, self.looks, self.settings
         try:
-            then = decoded(restored_by(event).state)
+            then = decoded(state)
+            self._become(then.reign if reign is None else reign)
             self._restore_learned(then)
             if event.kind == Kind.REFOLDED:
                 # Whoever was erased is no longer in these, either.
                 self.noted = noted_in(self.settings, then)
-        except StateError as error:
-            raise StateError(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
+        except StoreError as error:
+            self.reign, self.ranker, self.scaler, self.looks, self.settings = before
+            raise type(error)(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
         self.noted.begin_anew(self.offset)
         self.experiments.stop(event.at)
+        if self.watch is not None:
+            self.watch.end("worse", event.at)
         self.version += 1
+
+    def _become(self, reign: int) -> None:
+        """Have the settings of a reign."""
+        if reign == self.reign:
+            return
+        if reign not in self.drawers:
+            raise damaged(KeyError(f"the settings of reign {reign}"))
+        settings = self.drawers[reign]
+        self.settings, self.reign = settings, reign
+        self.ranker = _ranker(settings, _zeros(settings))
+        self.scaler = Scaler(settings.scaling, len(settings.names))
+        fresh = Looks.of(settings)
+        self.looks = self.looks if self.looks is not None and fresh is not None else fresh
 
     def state(self) -> bytes:
         """Everything that the future depends on, as bytes."""
@@ -332,11 +414,26 @@ class Fold:
             content["looks"] = self.looks.kept()
         if self.experiments.all:
             content["experiments"] = [experiment.kept() for experiment in self.experiments.all]
+        if self.watch is not None:
+            content["watch"] = self.watch.kept()
+        if self.reign:
+            content["reign"] = self.reign
+        if self.shadow is not None:
+            content["shadow"] = self.shadow.kept()
+        if drawers := self._kept_drawers():
+            content["drawers"] = drawers
         return content | self.noted.kept()
+
+    def _kept_drawers(self) -> dict[int, bytes]:
+        """But for what a model was made with, which is in its log."""
+        own = self.shadow is None
+        return {reign: msgspec.json.encode(settings) for reign, settings in self.drawers.items() if reign or not own}
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
         then = decoded(state)
+        self.drawers |= drawers_in(then)
+        self._become(then.reign)
         self._restore_learned(then)
         self.influence = influence_in(then)
         self.mode, self.version, self.offset = then.mode, then.version, offset
@@ -346,6 +443,8 @@ class Fold:
         self.looks = looks_in(self.settings, then)
         self.experiments = experiments_in(then)
         self.noted = noted_in(self.settings, then)
+        self.shadow = shadow_in(self.settings, then)
+        self.watch = watch_in(self.settings, then)
 
     def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""
@@ -365,13 +464,13 @@ class Fold:
         """The state as ranking needs it, unaffected by what is learned later."""
         return View(
             self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded,
-            self.experiments.view(),
+            self.experiments.view(), self.reign, self.settings,
         )  # fmt: skip
 
 
 def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) -> View:
     """What is known of a model in the place of a state that cannot be read: nothing is ranked with it."""
-    blank = Fold(settings, [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))).view()
+    blank = Fold(settings, _zeros(settings)).view()
     return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
 
 
@@ -379,3 +478,18 @@ def learns_from_drafts(settings: ModelSettings) -> bool:
     """Whether a model's method learns from interleaved pages, which it did not draw alone: where its update is right
     whoever drew a page, and needs nothing that was noted when it was drawn."""
     return settings.learner.off_policy and settings.learner.note_width() == 0
+
+
+def promoted_settings(made: ModelSettings, promoted: Promoted) -> ModelSettings:
+    """The settings of a model that a challenger has taken the place of."""
+    return replace(stored_settings(promoted.settings), name=made.name, challenges=None)
+
+
+def _ranker(settings: ModelSettings, weights: list[float] | None) -> OnlineRanker:
+    return OnlineRanker(
+        settings.learner, len(settings.names), settings.seed or 0, page_size=settings.page_size, weights=weights
+    )
+
+
+def _zeros(settings: ModelSettings) -> list[float]:
+    return [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))

@@ -7,16 +7,19 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.errors import SettingsError
 from rankloop.live.acting import KeptActs
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Event, Restored, decode
+from rankloop.live.events import Event, Promoted, Restored, decode
 from rankloop.live.evidence import KeptEvidence
 from rankloop.live.experiments import Experiments, KeptExperiment
 from rankloop.live.guard import Guard, KeptGuard
 from rankloop.live.influence import Influence, KeptInfluence
 from rankloop.live.looks import KeptLooks, Looks
 from rankloop.live.noted import Noted
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, stored_settings
+from rankloop.live.shadow import KeptShadow, Shadow
+from rankloop.live.watching import KeptWatch, Watch, is_watched
 
 FORMAT = 1
 """Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
@@ -41,6 +44,14 @@ class Kept(msgspec.Struct):
     experiments: list[KeptExperiment] = []
     acts: KeptActs | None = None
     evidence: KeptEvidence | None = None
+    reign: int = 0
+    """Where in the log the settings came into force: with a challenger that was promoted; 0: as it was made."""
+    drawers: dict[int, bytes] = {}
+    """The settings (JSON) that drew pages, by reign, but for those that a model with pages of its own was made with."""
+    shadow: KeptShadow | None = None
+    """Of a challenger: what it would have earned."""
+    watch: KeptWatch | None = None
+    """What alerts are made of, for models that are watched."""
 
 
 class Summary(NamedTuple):
@@ -81,10 +92,10 @@ def summary_of(state: bytes) -> Summary:
     return Summary(then.version, then.mode, weights, Counter(then.fates), then.clicks, then.explored)
 
 
-def restored_by(event: Event) -> Restored:
-    """The state that a roll back or a refold in the log returns to."""
+def restored_by(event: Event) -> Restored | Promoted:
+    """The state that a roll back, a refold or a promotion in the log goes on from."""
     try:
-        restored: Restored = decode(event.kind, event.body)
+        restored: Restored | Promoted = decode(event.kind, event.body)
     except msgspec.MsgspecError as error:
         raise damaged(error) from None
     return restored
@@ -142,6 +153,44 @@ def influence_in(then: Kept) -> Influence:
     """Who has taught how often, as it was kept."""
     try:
         return Influence(then.influence)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def drawers_in(then: Kept) -> dict[int, ModelSettings]:
+    """Whose settings drew pages, as it was kept."""
+    try:
+        return {reign: stored_settings(text) for reign, text in then.drawers.items()}
+    except (SettingsError, msgspec.MsgspecError) as error:
+        raise damaged(error) from None
+
+
+def settings_in(made: ModelSettings, then: Kept) -> ModelSettings:
+    """The settings that a kept state is of, if its model was made with these."""
+    if then.reign == 0:
+        return made
+    try:
+        return drawers_in(then)[then.reign]
+    except KeyError as error:
+        raise damaged(error) from None
+
+
+def watch_in(settings: ModelSettings, then: Kept) -> Watch | None:
+    """What alerts are made of, as it was kept."""
+    if not is_watched(settings):
+        return None
+    try:
+        return Watch(settings.names, then.watch)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def shadow_in(settings: ModelSettings, then: Kept) -> Shadow | None:
+    """What a challenger would have earned, as it was kept."""
+    if settings.challenges is None:
+        return None
+    try:
+        return Shadow(then.shadow)
     except ValueError as error:
         raise damaged(error) from None
 

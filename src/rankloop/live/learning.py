@@ -16,11 +16,11 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.live import tracing
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import ENDED, FOLDED, Closing, Event, Late, decode
+from rankloop.live.events import ENDED, FOLDED, Closing, Event, Kind, Late, decode
 from rankloop.live.fold import Fold, View, stand_in
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.contract import Reader, Store
-from rankloop.live.stores.rows import Snapshot, StoredModel
+from rankloop.live.stores.rows import COMPACTED, Snapshot, StoredModel
 
 log = logging.getLogger("rankloop.learner")
 
@@ -32,6 +32,8 @@ GATHER_SECONDS = 0.01
 """How long what was closed may gather before it is learned from together, unless somebody waits for it."""
 POLL = 0.05
 """How often a shared log is looked at, in seconds; one's own writes are noticed at once."""
+SLICE = 64
+"""Events that a challenger catches up with before others have their turn."""
 SNAPSHOT_SECONDS = 1.0
 END_SECONDS = 10.0
 """How long a learner that is to end may take; what it has not kept by then is learned again from the log."""
@@ -67,6 +69,10 @@ class Learner:
         self._leases: dict[int, Any] = {}
         self._damaged: dict[int, tuple[int, int]] = {}
         """Models whose newest snapshot, of this version and offset, cannot be read."""
+        self._challenged: dict[int, int] = {}
+        """Of each challenger that is learned here, the model whose pages it learns from."""
+        self._behind: set[int] = set()
+        """Challengers that are still on older pages: they catch up beside what comes in."""
         self._position = 0
         self._snapshot_at = 0.0
         self._wake = threading.Event()
@@ -87,6 +93,11 @@ class Learner:
         """Somebody waits for what is in the log to be learned."""
         self._hurried.set()
         self._wake.set()
+
+    def keep(self) -> None:
+        """Somebody waits for what was learned to be kept."""
+        self._snapshot_at = 0.0
+        self.hurry()
 
     def stop(self) -> None:
         """Keep what was learned, and end."""
@@ -114,7 +125,7 @@ class Learner:
             try:
                 self._adopt()
                 while self._step() and not self._stopped:
-                    pass
+                    self._save_when_due()
                 self._save_when_due()
                 self.error = None
             except StoreError as error:
@@ -135,6 +146,7 @@ class Learner:
         """Forget states that may hold half a batch; the newest snapshot and the log have all of it."""
         self.error = error
         self._folds.clear()
+        self._behind.clear()
         self._position = 0
         time.sleep(0.2)
 
@@ -168,6 +180,8 @@ class Learner:
     def _let_go(self, model: int) -> None:
         self._leases.pop(model).release()
         self._folds.pop(model, None)
+        self._challenged.pop(model, None)
+        self._behind.discard(model)
 
     def _load(self, model: StoredModel) -> None:
         try:
@@ -177,7 +191,14 @@ class Learner:
             return
         self._damaged.pop(model.id, None)
         self._folds[model.id], self._saved[model.id] = fold, saved
-        self._position = min(self._position, fold.offset) if len(self._folds) > 1 else fold.offset
+        if fold.settings.challenges is not None:
+            self._challenged[model.id] = sources_of(self._store, model, fold.settings)[-1]
+        if model.id in self._challenged and len(self._folds) > 1:
+            # A challenger begins with the oldest pages that are left. The others do not wait for it.
+            if fold.offset < self._position:
+                self._behind.add(model.id)
+        else:
+            self._position = min(self._position, fold.offset) if len(self._folds) > 1 else fold.offset
         if saved < 0:
             self._changed.add(model.id)
         self._publish(model.id, fold.view())
@@ -190,41 +211,86 @@ class Learner:
         self._let_go(model)
 
     def _step(self) -> bool:
-        """Fold the next events, if there are any."""
+        """Fold the next events, if there are any; whether there is more to do."""
         events = self._store.events(self._position, BATCH, kinds=FOLDED) if self._folds else []
-        changed = set()
+        changed: set[int] = set()
         for event in events:
-            fold = self._folds.get(event.model)
-            if fold is not None and event.offset > fold.offset and self._apply(fold, event):
-                changed.add(event.model)
+            shown = _read_page(self._store, event)
+            for number in (event.model, *(own for own, other in self._challenged.items() if other == event.model)):
+                fold = self._folds.get(number)
+                if fold is None or number in self._behind or event.offset <= fold.offset:
+                    continue
+                if self._apply(number, fold, event, shown):
+                    changed.add(number)
         if events:
             self._position = events[-1].offset
-            for fold in self._folds.values():
-                fold.offset = max(fold.offset, self._position)
+            for number, fold in self._folds.items():
+                if number not in self._behind:
+                    fold.offset = max(fold.offset, self._position)
         self._changed |= changed
         if self._store.shared and changed:
             # Others rank from snapshots, so they are written as soon as there is something to see.
             self._save()
+        self._publish_all(changed)
+        return len(events) == BATCH or self._catch_up()
+
+    def _publish_all(self, changed: set[int]) -> None:
         for model in changed:
             if model in self._folds:
                 self._publish(model, self._folds[model].view())
-        return len(events) == BATCH
 
-    def _apply(self, fold: Fold, event: Event) -> bool:
-        """Take one event in; False if it returns to a state that cannot be read: then its model waits for a refold."""
+    def _catch_up(self) -> bool:
+        """Let challengers learn from a few older pages, and rest as long as that took; whether there are more."""
+        began = time.monotonic()
+        for number in sorted(self._behind):
+            fold = self._folds[number]
+            sources = (number, self._challenged[number])
+            events = self._store.events(fold.offset, SLICE, kinds=FOLDED, model=sources)
+            events = [event for event in events if event.offset <= self._position]
+            for event in events:
+                if not self._apply(number, fold, event, _read_page(self._store, event)):
+                    break
+            else:
+                if len(events) < SLICE:
+                    fold.offset = max(fold.offset, self._position)
+                    self._behind.discard(number)
+            self._changed.add(number)
+            self._publish_all({number})
+        if self._behind and not self._stopped:
+            # Pages go first: whatever is new ends the rest.
+            self._wake.wait(time.monotonic() - began)
+        return bool(self._behind)
+
+    def _apply(self, number: int, fold: Fold, event: Event, shown: "Event | StateError | None") -> bool:
+        """Take one event in; False if that cannot be done, such as a return to a state that cannot be read: then its
+        model waits for a refold. Nothing that goes wrong with a challenger keeps others from learning."""
         guarded, outlying = fold.guarded, set(fold.outliers)
         try:
             with tracing.learning(event.model, event.number):
-                fold.apply(event, closed_impression(self._store, event))
+                if isinstance(shown, StateError):
+                    raise shown
+                take_in(number, fold, event, shown)
         except StateError as error:
-            self._set_aside(event.model, error)
-            self._publish(event.model, stand_in(fold.settings, fold.version, event.offset, str(error)))
+            self._give_up(number, fold, event, error)
+            return False
+        except StoreError:
+            raise
+        except Exception as error:
+            if number not in self._challenged:
+                raise
+            log.exception("challenger %r cannot learn from event %d", fold.settings.name, event.offset)
+            told = f"model {fold.settings.name!r}: it cannot learn from event {event.offset} ({error!r}); drop it"
+            self._give_up(number, fold, event, StateError(told))
             return False
         if fold.guarded != guarded:
             log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])
         for feature in fold.outliers.keys() - outlying:
             log.warning("model %r: feature %r %s", fold.settings.name, feature, OUTLYING)
         return True
+
+    def _give_up(self, number: int, fold: Fold, event: Event, error: StateError) -> None:
+        self._set_aside(number, error)
+        self._publish(number, stand_in(fold.settings, fold.version, event.offset, str(error)))
 
     def _save_when_due(self) -> None:
         if time.monotonic() - self._snapshot_at >= SNAPSHOT_SECONDS:
@@ -283,8 +349,53 @@ def load(store: Reader, model: StoredModel) -> tuple[Fold, int]:
     settings = settings_of(model)
     snapshot = store.newest_snapshot(model.id)
     if snapshot is None:
-        return Fold(settings), -1
+        return begun(store, model), -1
     return Fold.restored(settings, snapshot.state, snapshot.offset), snapshot.offset
+
+
+def parent_of(store: Reader, settings: ModelSettings) -> StoredModel | None:
+    """The model that a challenger challenges; None if it is no challenger."""
+    if settings.challenges is None:
+        return None
+    for model in store.models():
+        if model.name == settings.challenges:
+            return model
+    raise StateError(f"model {settings.name!r} challenges {settings.challenges!r}, which is gone; drop it")
+
+
+def sources_of(store: Reader, model: StoredModel, settings: ModelSettings | None = None) -> tuple[int, ...]:
+    """Whose events a model is folded from: its own and, if it is a challenger, those of the model it challenges."""
+    parent = parent_of(store, settings or settings_of(model))
+    return (model.id,) if parent is None else (model.id, parent.id)
+
+
+def begun(store: Reader, model: StoredModel) -> Fold:
+    """A model before its first event."""
+    settings = settings_of(model)
+    parent = parent_of(store, settings)
+    return Fold(settings, drawn_by=settings_of(parent) if parent else None)
+
+
+def take_in(model: int, fold: Fold, event: Event, shown: Event | None) -> str | None:
+    """Fold an event of a model, or of the one that it challenges."""
+    return (fold.apply if event.model == model else fold.overhear)(event, shown)
+
+
+def beginning_of(store: Reader, model: StoredModel) -> int | None:
+    """Where in the log a model begins: at its creation or, if it is a challenger, at that of the model it challenges;
+    None if not all events since then are left."""
+    created = store.events(0, 1, kinds=(Kind.CREATED,), model=sources_of(store, model)[-1])
+    if not created or created[0].offset + 1 < int(store.fact(COMPACTED) or 0):
+        return None
+    return created[0].offset
+
+
+def _read_page(store: Reader, event: Event) -> Event | StateError | None:
+    """The impression that an event closes, or why that cannot be told."""
+    try:
+        return closed_impression(store, event)
+    except StateError as error:
+        return error
 
 
 def closed_impression(store: Reader, event: Event) -> Event | None:

@@ -15,15 +15,17 @@ from rankloop.live.descriptions import Comparison, Exploration, Mode, Model, Sna
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
-from rankloop.live.kept import summary_of
+from rankloop.live.kept import decoded, drawers_in, settings_in, summary_of
 from rankloop.live.keys import WHO
+from rankloop.live.learning import settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service, now
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import Report, settled, starting_point
-from rankloop.live.stores.rows import Snapshot
+from rankloop.live.stores.contract import Store
+from rankloop.live.stores.rows import COMPACTED, Snapshot
 from rankloop.settings import counted
 
 ACTIONS = {
@@ -42,31 +44,70 @@ MAX_SAMPLE_QUERIES, MAX_SAMPLE_SCORES = 1_000, 100_000
 
 async def create_model(service: Service, settings: ModelSettings) -> Report:
     """Make a model and its first snapshot in one transaction; its expected exploration is reported."""
-    if len(service.registry.all()) >= MAX_MODELS:
-        raise RequestError("too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
+    if settings.challenges is not None:
+        raise RequestError(
+            "invalid_model", f"model: make a challenger with POST /v1/models/{settings.challenges}/challengers"
+        )
+    require_room(service)
     report = await starting_report(service, settings)
     settings = await asyncio.to_thread(settled, settings)
+    if not await asyncio.to_thread(create, service, settings, report.weights):
+        raise name_taken(settings.name)
+    await noticed(service)
+    return report
 
-    def create() -> bool:
-        with service.store.transaction() as transaction:
-            model = transaction.create_model(settings.name, msgspec.json.encode(settings), now())
-            if model is None:
-                return False
-            made = Control(model, Kind.CREATED, now(), msgspec.json.encode(settings), WHO.get())
-            offset = settle(transaction, [made])[0]
-            state = Fold(settings, report.weights).state()
-            transaction.save_snapshot(Snapshot(model, 0, offset, now(), state), expects=-1)
-        return True
 
-    if not await asyncio.to_thread(create):
-        raise RequestError("name_taken", f"a model {settings.name!r} already exists; choose another name")
+def require_room(service: Service) -> None:
+    """Refuse a model too many."""
+    if len(service.registry.all()) >= MAX_MODELS:
+        raise RequestError("too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
+
+
+def name_taken(name: str) -> RequestError:
+    """What is said to whoever wants a name that another model has."""
+    return RequestError("name_taken", f"a model {name!r} already exists; choose another name")
+
+
+def create(
+    service: Service, settings: ModelSettings, weights: list[float] | None, challenged: LiveModel | None = None
+) -> bool:
+    """Write a new model down, with its first snapshot, in one transaction; False if the name is taken. A challenger
+    begins where the pages do that it learns from."""
+    text = msgspec.json.encode(settings)
+    drawn_by = challenged.made if challenged else None
+    with service.store.transaction() as transaction:
+        if challenged and transaction.deleted({challenged.id}):
+            raise challenged.gone()
+        model = transaction.create_model(settings.name, text, now())
+        if model is None:
+            return False
+        offset = settle(transaction, [Control(model, Kind.CREATED, now(), text, WHO.get())])[0]
+        fold = Fold(settings, weights, drawn_by)
+        if challenged is not None:
+            offset = _pages_begin(service.store, challenged, fold)
+        transaction.save_snapshot(Snapshot(model, 0, offset, now(), fold.state()), expects=-1)
+    return True
+
+
+def _pages_begin(store: Store, model: LiveModel, challenger: Fold) -> int:
+    """The place in the log after which all of a model's pages can be folded. Where its first events were compacted
+    away, a challenger is told whose settings drew the pages."""
+    created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
+    if created and created[0].offset + 1 >= int(store.fact(COMPACTED) or 0):
+        return created[0].offset
+    if newest := store.newest_snapshot(model.id):
+        challenger.drawers |= drawers_in(decoded(newest.state))
+    return store.snapshots(model.id)[-1].offset
+
+
+async def noticed(service: Service) -> None:
+    """Wait until a new model can rank."""
     await asyncio.to_thread(service.registry.refresh)
     if service.learner:
         service.learner.wake()
     with suppress(TimeoutError):
         # On kernels that nobody has compiled yet it takes longer; until then pages come in the incoming order.
         await asyncio.wait_for(asyncio.shield(service.preparing()), PREPARING_SECONDS)
-    return report
 
 
 async def starting_report(service: Service, settings: ModelSettings) -> Report:
@@ -126,7 +167,7 @@ async def roll_back(service: Service, model: LiveModel, version: int) -> Model:
     """Return to a snapshot: its whole state goes into the log, so the log alone still tells what the weights are."""
     model.require_whole()
     snapshot = await _snapshot(service, model, version)
-    Fold.restored(model.settings, snapshot.state, snapshot.offset)  # a damaged state must not get into the log
+    Fold.restored(model.made, snapshot.state, snapshot.offset)  # a damaged state must not get into the log
     body = encode(Restored(version, snapshot.state, snapshot.offset))
     await decided(service, model, Control(model.id, Kind.ROLLED_BACK, now(), body))
     return describe(service, model)
@@ -139,7 +180,7 @@ async def snapshot_document(service: Service, model: LiveModel, version: int) ->
     return SnapshotDocument(
         format="rankloop-snapshot",
         model=model.settings.name,
-        settings=model.settings,
+        settings=settings_in(model.made, decoded(snapshot.state)),
         version=version,
         offset=snapshot.offset,
         at=snapshot.at,
@@ -154,15 +195,20 @@ async def snapshot_document(service: Service, model: LiveModel, version: int) ->
 async def restored(service: Service, model: LiveModel, version: int) -> Fold:
     """The state of a version that is kept."""
     snapshot = await _snapshot(service, model, version)
-    return Fold.restored(model.settings, snapshot.state, snapshot.offset)
+    return Fold.restored(model.made, snapshot.state, snapshot.offset)
 
 
 async def compare(service: Service, model: LiveModel, before: int, after: int) -> Comparison:
     """Weights of two states, one by one, largest change first, and how far apart they point."""
-    one, two = [summary_of((await _snapshot(service, model, version)).state) for version in (before, after)]
+    kept = [await _snapshot(service, model, version) for version in (before, after)]
+    one, two = (summary_of(snapshot.state) for snapshot in kept)
     u, v = one.weights, two.weights
+    if len(u) != len(v):
+        raise RequestError(
+            "invalid_request", f"versions {before} and {after} have rankers of different kinds: no weights to compare"
+        )
     order = np.argsort(-np.abs(v - u), kind="stable")
-    names = model.settings.weight_names
+    names = settings_in(model.made, decoded(kept[1].state)).weight_names
     return Comparison(
         before=before,
         after=after,
@@ -190,15 +236,21 @@ async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapsho
 
 
 async def delete_model(service: Service, model: LiveModel) -> None:
-    """Forget a model; its events stay in the log until it is compacted."""
+    """Forget a model, and its challengers, which learn from its pages; events stay in the log until it is compacted."""
 
     def delete() -> None:
         with service.store.transaction() as transaction:
-            settle(transaction, [Control(model.id, Kind.DELETED, now(), who=WHO.get())])
-            transaction.delete_model(model.id, now())
+            for doomed in (model.id, *_challengers(service.store, model.settings.name)):
+                settle(transaction, [Control(doomed, Kind.DELETED, now(), who=WHO.get())])
+                transaction.delete_model(doomed, now())
 
     await asyncio.to_thread(delete)
     await asyncio.to_thread(service.registry.refresh)
+
+
+def _challengers(store: Store, name: str) -> list[int]:
+    """As the store has them: another process may just have made one."""
+    return [other.id for other in store.models() if settings_of(other).challenges == name]
 
 
 def describe(service: Service, model: LiveModel) -> Model:

@@ -110,6 +110,7 @@ class Ranking:
             greedy=group == Group.LEARNED and view.mode == "frozen",
             network=request.network,
             segment=request.segment,
+            reign=view.reign,
         )
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])
@@ -149,6 +150,7 @@ class Ranking:
             experiment=experiment.id,
             teams=teams,
             segment=request.segment,
+            reign=view.reign,
         )
         order = _order(drawn, Group.LEARNED) if rest else np.zeros(0, np.int64)
         beyond = range(len(near.candidates), len(request.candidates))

@@ -25,8 +25,10 @@ class LiveModel:
     def __init__(self, store: Store, stored: StoredModel) -> None:
         self.id = stored.id
         self.created = stored.created
-        self.settings = settings_of(stored)
+        self.made = self.settings = settings_of(stored)
+        """As it was made, and as it is: a challenger that was promoted brings its own settings."""
         self.ranking = Ranking(self.settings)
+        self._reign = 0
         self._store = store
         self._view: View | None = None
         self._next = 0
@@ -127,6 +129,9 @@ class LiveModel:
         """A new state; called on the event loop. Never go back to an older one."""
         if self._view is None or view.offset >= self._view.offset:
             self._view = view
+            if view.reign != self._reign:
+                self.settings = view.settings or self.made
+                self.ranking, self._reign = Ranking(self.settings), view.reign
         self._published.set()
         self._published = asyncio.Event()
 
@@ -161,6 +166,10 @@ class Registry:
         if name not in self._models:
             raise RequestError("no_such_model", f"there is no model {name[:80]!r}; GET /v1/models lists them")
         return self._models[name]
+
+    def challengers_of(self, model: LiveModel) -> list[LiveModel]:
+        """The models that learn from its pages in shadow, in the order of their creation."""
+        return [other for other in self.all() if other.settings.challenges == model.settings.name]
 
     async def by_id(self, model: int, patience: float) -> LiveModel:
         """The model of an impression, or a StoreError after so many seconds."""

@@ -12,6 +12,8 @@ from itertools import islice
 from typing import Any
 
 from rankloop.answers import Clicked, Closed, Ranked
+from rankloop.live import alarming
+from rankloop.live.alarming import Alarms
 from rankloop.live.at_hand import Find, PagesAtHand, closed_page, open_page
 from rankloop.live.clients import NETWORK, client_hash, client_salt
 from rankloop.live.errors import RequestError, StoreError
@@ -36,6 +38,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.steering import EVERY_SECONDS, Steering
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import Token, current_signer
+from rankloop.live.webhook import Webhook
 from rankloop.live.writer import Acknowledged, Writer, deliver
 
 log = logging.getLogger("rankloop.service")
@@ -57,7 +60,9 @@ CACHED_BYTES = 64 << 20
 class Service:
     """A store, its writer, its learner, and the models that are served from it."""
 
-    def __init__(self, store: Store, *, limits: Limits | None = None, learn: bool = True) -> None:
+    def __init__(
+        self, store: Store, *, limits: Limits | None = None, learn: bool = True, webhook: Webhook | None = None
+    ) -> None:
         self.store = store
         self.limits = limits or Limits()
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -70,6 +75,8 @@ class Service:
         self.registry = Registry(store)
         self.learner = Learner(store, self.registry.publish, now) if learn else None
         self.steering = Steering(store)
+        self.webhook = webhook
+        self.alarms = Alarms(self, webhook.tell if webhook else lambda alert: None)
         self._loop: asyncio.AbstractEventLoop | None = None
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
@@ -93,7 +100,10 @@ class Service:
             asyncio.create_task(_repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
             asyncio.create_task(_repeat(self._refresh, often, "what other processes did was not noticed")),
             asyncio.create_task(_repeat(self._look, EVERY_SECONDS, "nobody looked for clients who steer")),
+            asyncio.create_task(_repeat(self._alarm, alarming.EVERY_SECONDS, "nobody looked for alerts")),
         ]
+        if self.webhook:
+            self._tasks.append(asyncio.create_task(self.webhook.run()))
 
     async def stop(self) -> None:
         """Write what waits, keep what was learned, and end."""
@@ -127,6 +137,8 @@ class Service:
     async def rank(self, name: str, body: RankBody) -> Ranked:
         """The page to show, on disk before it is returned."""
         model = self.registry.get(name)
+        if model.settings.challenges is not None:
+            raise in_shadow(model)
         if [] in (body.candidates, body.ids) and None in (body.candidates, body.ids):
             # A search without results is nobody's mistake: an empty page, of which there is nothing to learn.
             return Ranked(None, [], "fallback", model.version, [] if body.rest else None, NOTHING)
@@ -139,7 +151,9 @@ class Service:
         try:
             if not model.prepared.is_set():
                 await model.until_prepared(PATIENCE)
-            view, number = model.require_whole(), await model.next_number(PATIENCE)
+            number = await model.next_number(PATIENCE)
+            # Nothing is awaited from here to the page: state, settings and ranking are of one moment.
+            view = model.require_whole()
             rivals = self.registry.rivals(model, view)
             ranked = model.ranking.rank(view, request, number, rest=body.rest, rivals=rivals)
             at = now()
@@ -335,9 +349,13 @@ class Service:
 
     def lag(self) -> dict[int, int]:
         """How many events the learner here has yet to fold, by model."""
-        offsets = [fold.offset for fold in self.folds().values()]
-        unfolded = self.store.unfolded(min(offsets)) if offsets else {}
-        return {model: unfolded.get(model, 0) for model in self.folds()}
+        folds = self.folds()
+        unfolded = {offset: self.store.unfolded(offset) for offset in {fold.offset for fold in folds.values()}}
+        numbers = {model.settings.name: model.id for model in self.registry.all()}
+        return {
+            model: unfolded[fold.offset].get(numbers.get(fold.settings.challenges or "", model), 0)
+            for model, fold in folds.items()
+        }
 
     def hash_client(self, client: str | None) -> bytes:
         """A keyed hash: enough to recognise and to forget somebody, not to know who it is."""
@@ -354,6 +372,10 @@ class Service:
     async def _look(self) -> None:
         """Does somebody steer? Only the process that learns a model looks."""
         await asyncio.to_thread(self.steering.look, [m for m in self.registry.all() if m.id in self.folds()])
+
+    async def _alarm(self) -> None:
+        """What should somebody look at? Only the process that learns a model tells."""
+        await asyncio.to_thread(self.alarms.look)
 
     async def _close_unseen(self) -> None:
         while self._unseen:
@@ -393,6 +415,12 @@ async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: 
             if not isinstance(error, StoreError):
                 log.exception("%s; trying again", complaint)
             await asyncio.sleep(0.5)
+
+
+def in_shadow(model: LiveModel) -> RequestError:
+    """What is said to whoever asks a challenger for what only a model with pages of its own can give."""
+    name, parent = model.settings.name, model.settings.challenges
+    return RequestError("in_shadow", f"{name!r} learns in shadow, from the pages of {parent!r}; ask {parent!r} instead")
 
 
 def _rehearse(settings: ModelSettings) -> None:

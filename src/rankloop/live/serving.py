@@ -28,6 +28,7 @@ from rankloop.live.local import is_local
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
+from rankloop.live.webhook import Webhook
 
 log = logging.getLogger("rankloop.service")
 
@@ -47,12 +48,14 @@ def serve(
     port: int = 8080,
     learn: bool = True,
     limits: Limits | None = None,
+    webhook: str | None = None,
+    webhook_secret: bytes = b"",
     extend: Callable[[Application], None] = lambda application: None,
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the log at an address until the process is asked to end.
 
-    `extend` adds pages to what is served; `say` hears where it listens.
+    `extend` adds pages to what is served; `say` hears where it listens. Alerts are sent to `webhook`, signed.
     """
     limits = limits or Limits()
     require_files()
@@ -71,11 +74,12 @@ def serve(
             if kept := store.newest_snapshot(model.id):
                 with suppress(StateError):  # damage is one model's trouble, and the others are served
                     summary_of(kept.state)
+        teller = Webhook(webhook, webhook_secret, store) if webhook else None
         listening = listen(host, port)
     except RankloopError:
         store.close()
         raise
-    app = create_app(Service(store, limits=limits, learn=learn), keys)
+    app = create_app(Service(store, limits=limits, learn=learn, webhook=teller), keys)
     extend(app)
     say(f"rankloop serves {store} on {url_of(listening, host)}")
     _keep_pauses_short(app.service)

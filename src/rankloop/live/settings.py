@@ -193,6 +193,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         guards: limits on what one impression, one client and one experiment can do.
         actions: what people can do with a document, and how much each is worth, from 0 to 1.
         evidence: count how the learned order does on frequent queries and in segments.
+        alerts: watch features and how far people look, and note when something changes.
+        challenges: of a challenger, the model from whose pages it learns; None: it shows pages of its own.
 
     >>> ModelSettings(name="shop", features=["bm25", "price"]).features
     ('bm25', 'price')
@@ -213,6 +215,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     guards: Guards = Guards()
     actions: Annotated[dict[str, float], Rule(require_actions)] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
     evidence: bool = True
+    alerts: bool = True
+    challenges: str | None = None
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
@@ -306,6 +310,7 @@ def stored_settings(text: bytes) -> ModelSettings:
     if isinstance(kept, dict):
         kept.setdefault("swaps", False)
         kept.setdefault("evidence", False)
+        kept.setdefault("alerts", False)
         if isinstance(kept.get("guards"), dict):
             share = kept["guards"].setdefault("falls_back", 0.0)
             if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:

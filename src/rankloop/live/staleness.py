@@ -58,3 +58,18 @@ def foreign_weight(settings: ModelSettings, moved: float | None) -> float:
     """The same, of a page that another method's policy drew."""
     worth = 0.0 if moved is None else math.exp(min(moved, 0.0))
     return 0.0 if worth < (settings.guards.stale_below or LEAST) else worth
+
+
+def is_foreign(own: ModelSettings, other: ModelSettings) -> bool:
+    """Whether one model's pages were drawn by a policy that the other never had (another method's, or one of another
+    temperature), and the other cares."""
+    old, new = own.learner, other.learner
+    same = type(old) is type(new) and old.policy_temperature == new.policy_temperature
+    return not (same or new.off_policy)
+
+
+def is_foldable(own: ModelSettings, other: ModelSettings) -> bool:
+    """Whether the other can learn anything from one model's pages: not if it compares rankers that filled a page
+    together, and others did."""
+    old, new = own.learner, other.learner
+    return not new.needs_own_pages or (type(new) is type(old) and new.note_width() == old.note_width())

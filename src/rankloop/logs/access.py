@@ -7,12 +7,11 @@ from pathlib import Path
 from rankloop.display import listed
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Event, Kind
+from rankloop.live.events import Event, Kind, decode
 from rankloop.live.stores import Reader, Store, each_event, is_server, opened
+from rankloop.live.stores.rows import COMPACTED as COMPACTED
 from rankloop.live.stores.rows import StoredModel
 
-COMPACTED = "compacted"
-"""The fact that holds the offset below which events may be missing, because they were deleted on purpose."""
 CLEAN = "clean"
 """With a model's number: the fact that holds the offset from which its states know nothing of what was erased."""
 
@@ -80,9 +79,14 @@ def clean_since(store: Reader, model: int) -> int | None:
     if not known:
         return None
     since = int(known)
-    returns = each_event(store, since, kinds=(Kind.ROLLED_BACK,), model=model)
-    # Somebody may have gone back to a state from before.
-    return None if any(place_of(event) < since for event in returns) else since
+    returns = each_event(store, since, kinds=(Kind.ROLLED_BACK, Kind.PROMOTED), model=model)
+    # Somebody may have gone back to a state from before, or promoted a challenger that remembers.
+    return None if any(place_of(event) < since or _remembers(store, event) for event in returns) else since
+
+
+def _remembers(store: Reader, event: Event) -> bool:
+    """Whether a challenger was promoted that may have learned from what was erased."""
+    return event.kind == Kind.PROMOTED and store.fact(f"{CLEAN}-{decode(event.kind, event.body).model}") == ""
 
 
 def remembering_events(store: Reader, model: int) -> int:
@@ -92,7 +96,7 @@ def remembering_events(store: Reader, model: int) -> int:
     if not erased:
         return 0
     first, since = erased[0].offset, clean_since(store, model)
-    returns = each_event(store, first, kinds=(Kind.ROLLED_BACK, Kind.REFOLDED), model=model)
+    returns = each_event(store, first, kinds=(Kind.ROLLED_BACK, Kind.REFOLDED, Kind.PROMOTED), model=model)
     before = (event for event in returns if since is None or event.offset < since)
     # A state from before the first page that was erased knows nothing of it.
     return sum(event.kind == Kind.REFOLDED or not 0 <= place_of(event) < first for event in before)

@@ -13,14 +13,14 @@ import numpy as np
 from rankloop.live.errors import StateError
 from rankloop.live.events import Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
-from rankloop.live.learning import closed_impression
+from rankloop.live.learning import closed_impression, sources_of
 from rankloop.live.models import cosine
 from rankloop.live.orders import Orders, compare_orders
-from rankloop.live.settings import ModelSettings
+from rankloop.live.shadow import examination_of, policy_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import StoredModel
-from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
+from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator
 from rankloop.offpolicy import Rules
 
 HELD_OUT = 0.3
@@ -65,7 +65,8 @@ class HeldOut:
 
     def __init__(self, store: Reader, model: StoredModel) -> None:
         self._store = store
-        closings = [event.offset for event in each_event(store, kinds=(Kind.CLOSED,), model=model.id)]
+        sources = sources_of(store, model)
+        closings = [event.offset for event in each_event(store, kinds=(Kind.CLOSED,), model=sources)]
         first = len(closings) - round(HELD_OUT * len(closings))
         self.since = closings[first - 1] if first else -1
         held = closings[first:]
@@ -95,7 +96,7 @@ def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: He
         relative=distance / length if (length := float(np.linalg.norm(u))) else None,
         cosine=cosine(u, v),
         orders=compare_orders(seen, settings.precision, *scorings) if seen else None,
-        evaluation=_evaluate(settings, pages, *then) if then and pages else None,
+        evaluation=_evaluate(own, pages, *then) if then and pages else None,
     )
 
 
@@ -124,10 +125,11 @@ def _was_seen(event: Event, shown: Event | None) -> bool:
     return closing.why != "void" and shown is not None and shown.kind == Kind.SHOWN
 
 
-def _evaluate(settings: ModelSettings, pages: list[tuple[Event, Event | None]], own: View, other: View) -> Evaluation:
+def _evaluate(fold: Fold, pages: list[tuple[Event, Event | None]], own: View, other: View) -> Evaluation:
+    settings = fold.settings
     policy = policy_of(settings)
     candidates = [Candidate(NOW, own, policy), Candidate(ANEW, other, policy)]
-    evaluator = Evaluator(settings, candidates, examination_of(settings, own))
+    evaluator = Evaluator(fold.drawers[0], candidates, examination_of(settings, own.model), fold.drawers)
     for event, shown in pages:
         evaluator.take(event, shown)
     return evaluator.conclude([Rules(method="self-normalised")])

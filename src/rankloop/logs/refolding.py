@@ -16,16 +16,15 @@ import numpy as np
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError
-from rankloop.live.events import FOLDED, Event, Kind, Restored, encode
+from rankloop.live.events import FOLDED, Event, Kind, Promoted, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import restored_by
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.learning import beginning_of, begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import (
-    COMPACTED,
     clean_since,
     existing,
     find_model,
@@ -38,6 +37,8 @@ from rankloop.logs.comparing import Difference, HeldOut, compare
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.folding import live_at
 
+ANEW = (Kind.REFOLDED, Kind.ROLLED_BACK, Kind.PROMOTED)
+"""Returns to states that are computed anew as well."""
 PATIENCE = 30.0
 """Seconds in which a service that is learning should have kept the new state; it takes one or two."""
 
@@ -145,8 +146,9 @@ class Refolding:
 class _Again:
     """A model's fold from the oldest events left. Earlier refolds are passed over: they held what was erased since."""
 
-    def __init__(self, store: Store, model: StoredModel) -> None:
+    def __init__(self, store: Store, model: StoredModel, sources: tuple[int, ...] | None = None) -> None:
         self._store, self._model = store, model
+        self._sources = sources or sources_of(store, model)
         self.kept_states = self.lost_states = 0
         self.fold, self.begins = self._beginning()
         wanted = each_event(store, kinds=(Kind.ROLLED_BACK,), model=model.id)
@@ -163,7 +165,7 @@ class _Again:
     def follow(self, progress: Progress, until: int | None = None) -> None:
         """Fold what is in the log by now, or up to an offset."""
         last = self._store.last_offset()
-        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._model.id):
+        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._sources):
             if until is not None and event.offset > until:
                 break
             self._remember(event.offset)
@@ -177,16 +179,19 @@ class _Again:
             self._states[offset] = self.fold.state()
 
     def _apply(self, event: Event) -> None:
-        if event.kind == Kind.REFOLDED:
-            self.fold.offset = event.offset
+        if event.model == self._model.id and event.kind in ANEW:
+            match event.kind:
+                case Kind.REFOLDED:
+                    self.fold.offset = event.offset
+                case Kind.ROLLED_BACK:
+                    self._roll_back(event)
+                case Kind.PROMOTED:
+                    self._promote(event)
             return
-        if event.kind == Kind.ROLLED_BACK:
-            self._roll_back(event)
-        else:
-            try:
-                self.fold.apply(event, closed_impression(self._store, event))
-            except StateError:  # an event that cannot be read, as verifying has told
-                self.fold.offset = event.offset
+        try:
+            take_in(self._model.id, self.fold, event, closed_impression(self._store, event))
+        except StateError:  # an event that cannot be read, as verifying has told
+            self.fold.offset = event.offset
 
     def _roll_back(self, event: Event) -> None:
         """Return to the state that is now at that place; if it is not known which, to the one that was."""
@@ -200,14 +205,30 @@ class _Again:
         except StateError:
             self.lost_states += 1
 
+    def _promote(self, event: Event) -> None:
+        """Go on from what the challenger has learned from the pages that are left; if that cannot be told, from what it
+        had learned when it was promoted."""
+        promoted: Promoted = decode(event.kind, event.body)
+        try:
+            challenger = StoredModel(promoted.model, "", promoted.settings, 0)
+            again = _Again(self._store, challenger, (promoted.model, self._model.id))
+            again.follow(silent, until=promoted.offset)
+            state = again.fold.state()
+        except SettingsError:
+            self.kept_states += 1
+            state = promoted.state
+        try:
+            self.fold.apply(event._replace(body=encode(msgspec.structs.replace(promoted, state=state))))
+        except StateError:
+            self.lost_states += 1
+
 
 def _as_made(store: Store, model: StoredModel) -> Fold | None:
     """The model before its first event, if all of its events are in the log."""
-    created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
-    if not created or created[0].offset + 1 < int(store.fact(COMPACTED) or 0):
+    if (begins := beginning_of(store, model)) is None:
         return None
-    fold = Fold(settings_of(model))
-    fold.offset = created[0].offset
+    fold = begun(store, model)
+    fold.offset = begins
     return fold
 
 
@@ -230,9 +251,9 @@ def _newest(store: Store, model: StoredModel) -> Fold:
 
 def _follow(store: Store, model: StoredModel, fold: Fold) -> None:
     """Bring a state up to the end of the log. A return to one that cannot be read is passed over: a refold follows."""
-    for event in each_event(store, fold.offset, kinds=FOLDED, model=model.id):
+    for event in each_event(store, fold.offset, kinds=FOLDED, model=sources_of(store, model)):
         try:
-            fold.apply(event, closed_impression(store, event))
+            take_in(model.id, fold, event, closed_impression(store, event))
         except StateError:
             fold.version += 1
 

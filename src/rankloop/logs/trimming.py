@@ -13,7 +13,7 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.live.clients import SALT, client_hash
 from rankloop.live.events import ENDED, Closing, Kind, Late, decode
-from rankloop.live.learning import UNREADABLE
+from rankloop.live.learning import UNREADABLE, sources_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
@@ -108,7 +108,9 @@ def erase(address: str | Path, *clients: str) -> Erased:
         store.overwrite_deleted()
         impressions = sum(store.erase(one) for one in hashed)
         after = store.erased_events()
-        met = [model for model in store.models() if after.get(model.id, 0) > before.get(model.id, 0)]
+        # A challenger has learned from the pages of the model that it challenges.
+        more = {number for number, count in after.items() if count > before.get(number, 0)}
+        met = [model for model in store.models() if more & set(sources_of(store, model))]
         for model in met:
             note_clean(store, model.id, None)
         for model_id in clean.keys() - {model.id for model in met}:
@@ -148,7 +150,7 @@ def _base(store: Store, model: StoredModel, first: int) -> int:
     offsets = [snapshot.offset for snapshot in store.snapshots(model.id)]
     if not offsets:
         # A model without a state of its own must be folded from its creation.
-        created = store.events(0, 1, kinds=(Kind.CREATED,), model=model.id)
+        created = store.events(0, 1, kinds=(Kind.CREATED,), model=sources_of(store, model)[-1])
         return created[0].offset if created else 0
     return min((offset for offset in offsets if offset >= first - 1), default=max(offsets))
 
@@ -161,7 +163,8 @@ def _oldest_needed(store: Store, bases: dict[int, int], cut: int) -> int:
     for row in store.export_rows("open_impressions"):
         cut = min(cut, row[2])
     for model in store.models():
-        for event in each_event(store, bases.get(model.id, 0), kinds=ENDED, model=model.id, at_once=CHUNK):
+        base, sources = bases.get(model.id, 0), sources_of(store, model)
+        for event in each_event(store, base, kinds=ENDED, model=sources, at_once=CHUNK):
             with suppress(*UNREADABLE):  # of one that cannot be read nobody will need the page
                 closing: Closing | Late = decode(event.kind, event.body)
                 cut = min(cut, closing.shown)

@@ -14,10 +14,10 @@ from rankloop.errors import RankloopError
 from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
-from rankloop.live.learning import closed_impression
+from rankloop.live.learning import begun, closed_impression, take_in
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Reader
-from rankloop.live.stores.rows import Open, Snapshot
+from rankloop.live.stores.rows import Open, Snapshot, StoredModel
 from rankloop.logs.access import COMPACTED, clean_since, existing, remembering_events
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.structure import ModelRow, Structure
@@ -87,13 +87,18 @@ class _Verification:
         rows = [ModelRow(*row) for row in store.export_rows("models")]
         self._structure = Structure(rows, int(store.fact(COMPACTED) or 0))
         self._unchanged = Unchanged(store, {row.id: row.name for row in rows})
+        known = {row.name: row.id for row in rows if row.deleted is None}
         self._checks = {
-            row.id: _Check(store, row, settings)
+            row.id: _Check(store, row, settings, known.get(settings.challenges or ""))
             for row in rows
             if row.deleted is None
             and only in (None, row.name)
             and (settings := self._structure.settings[row.id]) is not None
         }
+        self._listeners: dict[int, list[_Check]] = {}
+        for check in self._checks.values():
+            for source in check.sources:
+                self._listeners.setdefault(source, []).append(check)
 
         self._due = 0
         """The next snapshot to look at, of whatever model."""
@@ -127,15 +132,17 @@ class _Verification:
                     check.skip_to(event.offset)
             self._due = min((check.due() for check in self._checks.values()), default=sys.maxsize)
         sound = self._structure.take(event)
-        if event.model in self._checks:
-            self._checks[event.model].take(event, sound)
+        for check in self._listeners.get(event.model, ()):
+            check.take(event, sound)
 
 
 class _Check:
     """One model's fold, next to its snapshots."""
 
-    def __init__(self, store: Reader, row: ModelRow, settings: ModelSettings) -> None:
+    def __init__(self, store: Reader, row: ModelRow, settings: ModelSettings, challenged: int | None) -> None:
         self._store = store
+        self.sources = (row.id,) if challenged is None else (row.id, challenged)
+        """Whose events it is folded from: a challenger's begin with those of the model that it challenges."""
         self._model = row
         self._settings = settings
         self._kept = sorted(store.snapshots(row.id), key=lambda snapshot: snapshot.offset)
@@ -160,9 +167,10 @@ class _Check:
             # From here on the state is not known, until a snapshot has it.
             self._fold, self._erased = None, event.kind == Kind.ERASED
         elif event.kind == Kind.CREATED:
-            self._fold = Fold(self._settings)
-            self._fold.offset = event.offset
-            self._begins = "the beginning"
+            if event.model == self.sources[-1]:
+                self._fold = begun(self._store, StoredModel(*msgspec.structs.astuple(self._model)[:4]))
+                self._fold.offset = event.offset
+                self._begins = "the beginning"
         elif self._fold is not None and event.kind in FOLDED:
             self._apply(self._fold, event)
 
@@ -170,7 +178,7 @@ class _Check:
         # Read outside: a store that fails says nothing about the log.
         shown = closed_impression(self._store, event)
         try:
-            fate = fold.apply(event, shown)
+            fate = take_in(self._model.id, fold, event, shown)
         except (RankloopError, ValueError, KeyError, msgspec.DecodeError) as error:
             problems = self._unreadable if isinstance(error, StateError) else self._problems
             problems.append(f"event {event.offset} of {self._model.name} cannot be folded ({error})")

@@ -93,4 +93,5 @@ def test_what_it_would_have_earned_is_a_sentence(tmp_path):
     found = replayed(tmp_path / "log.db", ROLTR(learning_rate=0.001), "ROLTR", ("learning_rate=0.1",), 600, 0.5)
     assert found.conclusion.sentences[-1].startswith("On pages held back it would have earned more clicks")
     few = replay(tmp_path / "log.db", Options(learner="PDGD", evaluate=0.05))
-    assert "cannot be estimated from this log: only" in few.conclusion.sentences[-1]
+    assert "cannot be estimated as usual: only" in few.conclusion.sentences[-2]
+    assert few.conclusion.sentences[-1].startswith("What can be said instead: Logged pages are worth")

@@ -6,7 +6,8 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, ROLTR
-from rankloop.live.events import Kind
+from rankloop.live.events import Kind, decode
+from rankloop.live.fold import Fold
 from rankloop.live.learning import settings_of
 from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
@@ -30,7 +31,7 @@ def test_another_learner_makes_of_the_log_what_it_would_have_learned_from_those_
     assert found.passed_over == {"rolled_back": 1}
     assert found.fates == {"learned": 50}
     # The same learner, fed the same pages one by one, as pages of others.
-    twin.fold.foreign = True
+    twin.fold.drawers = {0: log.settings}
     for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
         shown = store.event(msgspec.msgpack.decode(event.body)[0])
         twin.fold.apply(event, shown)
@@ -55,10 +56,12 @@ def test_coltr_finds_the_scores_that_drew_a_page_in_any_log(tmp_path):
     store = open_store(tmp_path / "log.db")
     Log.filled(store, model_settings(learner=COLTR(candidates=3)), impressions=20)
     with open_log(tmp_path / "log.db") as found:
-        own = Replay(found, found.models()[0])
+        own = settings_of(found.models()[0])
         shown = found.events(0, 1, kinds=(Kind.SHOWN,))[0]
-        own.logged = msgspec.structs.replace(own.logged, learner=ROLTR())  # as if another had drawn it
-        assert own._noted(shown).body == shown.body
+        impression = decode(shown.kind, shown.body)
+        fold = Fold(own, drawn_by=msgspec.structs.replace(own, learner=ROLTR()))  # as if another had drawn it
+        page, _ = fold._page(impression, 0, impression.matrix(own.precision), [0.0] * len(impression.page))
+        assert page.notes.tobytes() == impression.notes
 
 
 def test_a_snapshot_can_be_begun_with(tmp_path):

@@ -5,6 +5,8 @@ from typing import Literal
 import msgspec
 
 from rankloop.answers import Clicked
+from rankloop.live.alerts import Alert
+from rankloop.live.challengers import ChallengerReport
 from rankloop.live.descriptions import Model
 from rankloop.live.experiments import ExperimentReport
 from rankloop.live.orders import Orders
@@ -83,6 +85,18 @@ class Experiments(msgspec.Struct):
     """A model's experiments, the newest first."""
 
     experiments: list[ExperimentReport]
+
+
+class Challengers(msgspec.Struct):
+    """A model's challengers, in the order of their creation."""
+
+    challengers: list[ChallengerReport]
+
+
+class Alerts(msgspec.Struct):
+    """Alerts: those that last first, then the newest; what has ended is remembered for a while."""
+
+    alerts: list[Alert]
 
 
 class UbiResult(msgspec.Struct):

@@ -16,7 +16,16 @@ from starlette.routing import Match, Route
 
 from rankloop.live import tracing
 from rankloop.live.errors import RequestError
-from rankloop.live.http import endpoints, evidence, experiments, exports, rescoring, ubi
+from rankloop.live.http import (
+    alerts,
+    challengers,
+    endpoints,
+    evidence,
+    experiments,
+    exports,
+    rescoring,
+    ubi,
+)
 from rankloop.live.http.bodies import Body, Room
 from rankloop.live.http.calls import (
     GUARDS,
@@ -40,7 +49,7 @@ from rankloop.live.service import Service
 
 ENDPOINTS = tuple(
     declared
-    for module in (endpoints, evidence, experiments, exports, rescoring, ubi)
+    for module in (endpoints, evidence, experiments, challengers, alerts, exports, rescoring, ubi)
     for declared in vars(module).values()
     if isinstance(declared, Endpoint)
 )

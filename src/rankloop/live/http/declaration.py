@@ -50,8 +50,14 @@ class Parameter(NamedTuple):
 NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**53}
 MODEL = Parameter("model", {"type": "string", "pattern": f"^{NAME.pattern}$"}, required=True)
 IMPRESSION = Parameter("impression", {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": 512}, required=True)
+CHALLENGER = MODEL._replace(name="challenger")
 VERSION = Parameter("version", NUMBER)
-IN_PATHS = {"model": MODEL, "impression": IMPRESSION, "version": VERSION._replace(required=True)}
+IN_PATHS = {
+    "model": MODEL,
+    "challenger": CHALLENGER,
+    "impression": IMPRESSION,
+    "version": VERSION._replace(required=True),
+}
 
 
 class Reply(NamedTuple):

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from rankloop.live.errors import StoreError
 from rankloop.live.http.recent import Recent
 from rankloop.live.service import Service
+from rankloop.live.webhook import Webhook
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Of the bounds by which answers are counted, those that Prometheus is given."""
@@ -37,6 +38,14 @@ class Metrics:
         yield self._counters()
         yield from self._answers()
         yield from self._models()
+        if self._service.webhook:
+            yield self._webhook(self._service.webhook)
+
+    def _webhook(self, webhook: Webhook) -> Metric:
+        messages = CounterMetricFamily("rankloop_webhook_messages", "Alerts sent, and their fate", labels=["fate"])
+        for fate, count in webhook.counts.copy().items():
+            messages.add_metric([fate], count)
+        return messages
 
     def _counters(self) -> Metric:
         events = CounterMetricFamily("rankloop_events", "What was reported, and its fate", labels=["what", "fate"])
@@ -83,6 +92,11 @@ class Metrics:
         acted = CounterMetricFamily(
             "rankloop_actions", "What happened to documents of closed pages, by action", labels=["model", "action"]
         )
+        alerts = GaugeMetricFamily(
+            "rankloop_alert", "Something to look at, while it lasts", labels=["model", "kind", "subject"]
+        )
+        for alert in service.alarms.open():
+            alerts.add_metric([alert.model, alert.kind, alert.subject], 1.0)
         up = GaugeMetricFamily("rankloop_up", "Whether a part of the service works", labels=["part"])
         folds, unfolded = service.folds(), self._unfolded()
         up.add_metric(["store"], float(not service.is_store_in_trouble()))
@@ -107,7 +121,7 @@ class Metrics:
                 suspects.add_metric([name], len(service.steering.found[model.id].everybody))
             if model.id in unfolded:
                 lag.add_metric([name], unfolded[model.id])
-        yield from (version, guarded, closed, outlying, suspects, lag, interleaved, credit, acted, up)
+        yield from (version, guarded, closed, outlying, suspects, lag, interleaved, credit, acted, alerts, up)
 
     def _unfolded(self) -> dict[int, int]:
         """How far the learner lags; a store in trouble is not asked, for whoever reads this wants to know of it now."""

@@ -55,7 +55,7 @@ def each_event(
     after: int = 0,
     *,
     kinds: Sequence[int] | None = None,
-    model: int | None = None,
+    model: int | Sequence[int] | None = None,
     at_once: int = 256,
 ) -> Iterator[Event]:
     """All events beyond an offset, up to the end of the log, read so many at a time."""

@@ -81,16 +81,18 @@ class Reader(ABC):
     # The log
 
     def events(
-        self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | None = None
+        self, after: int, limit: int, *, kinds: Sequence[int] | None = None, model: int | Sequence[int] | None = None
     ) -> list[Event]:
-        """Events beyond an offset, in order; `limit` at most."""
+        """Events beyond an offset, in order, of all models, one or several; `limit` at most."""
         where, values = "position > ?", [after]
         if kinds is not None:
             if not kinds:
                 return []
             where += f" AND kind IN ({listed(kinds)})"
-        if model is not None:
+        if isinstance(model, int):
             where, values = f"{where} AND model = ?", [after, model]
+        elif model is not None:
+            where += f" AND model IN ({listed(model)})"
         sql = f"SELECT {EVENT} FROM events WHERE {where} ORDER BY position LIMIT ?"
         return self._all(Event, sql, *values, limit)
 

@@ -34,6 +34,10 @@ def key_columns(table: str) -> str:
     return TABLES[table]
 
 
+COMPACTED = "compacted"
+"""The fact that holds the offset below which events may be missing, because they were deleted on purpose."""
+
+
 class StoredModel(NamedTuple):
     """A model's identity and its settings (JSON)."""
 

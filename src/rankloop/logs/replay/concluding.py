@@ -7,6 +7,7 @@ estimates on pages that were held back.
 
 import msgspec
 
+from rankloop.live.staleness import is_foreign
 from rankloop.logs.replay.estimating import Evaluation
 from rankloop.logs.replay.folding import Replay
 
@@ -73,7 +74,7 @@ def _of_policy_gradient(replayed: Replay, pages: int, sentences: list[str]) -> s
         f"{learner.name}'s update is right for pages of its own policy. The live model drew these: to the replayed "
         f"policy, as it was at each of them, {pages:,} pages were worth {worth:,.0f} of its own."
     )
-    if replayed.fold.foreign:
+    if is_foreign(replayed.logged, replayed.settings):
         bound = replayed.settings.guards.stale_below or 0.01
         sentences.append(
             f"{replayed.logged.learner.name} drew with another policy altogether, so each update was weighed by how "
@@ -100,10 +101,18 @@ def _earned(evaluation: Evaluation | None) -> list[str]:
         if (value.policy, value.estimator, value.method) == wanted:
             found = value.estimate
             if found.value is None or found.low is None or found.high is None:
-                return [f"What it would have earned cannot be estimated from this log: {found.reason}."]
+                return [
+                    f"What it would have earned cannot be estimated as usual: {found.reason}.",
+                    *_instead(evaluation),
+                ]
             interval = f"{found.value:+.4f} clicks a page ({found.low:+.4f} to {found.high:+.4f})"
             if found.low <= 0 <= found.high:
                 return [f"Whether it would have earned more than the live model, this log cannot tell: {interval}."]
             more = "more" if found.value > 0 else "fewer"
             return [f"On pages held back it would have earned {more} clicks than the live model then: {interval}."]
-    return ["What it would have earned cannot be estimated from this log."]
+    return ["What it would have earned cannot be estimated from this log: no page was drawn with known probabilities."]
+
+
+def _instead(evaluation: Evaluation) -> list[str]:
+    """What can be said where an estimate is refused: beside the policy that drew the pages, with limited weights."""
+    return [] if evaluation.corrected is None else [f"What can be said instead: {evaluation.corrected.sentence}"]

@@ -5,7 +5,7 @@ were not drawn with known probabilities at every rank are left out, and counted 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
+from rankloop.live.experiments import client_number
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
+from rankloop.live.shadow import (
+    IMPOSSIBLE,
+    OffPolicy,
+    Shadow,
+    has_known_probabilities,
+    logged_policy,
+    says_nothing,
+)
 from rankloop.offpolicy import (
     Estimate,
     Evidence,
-    Greedy,
-    PlackettLuce,
     Policy,
     Rules,
     Weights,
@@ -31,8 +38,6 @@ from rankloop.offpolicy import (
     on_policy,
     weigh,
 )
-from rankloop.propensities import PowerLaw, Propensities
-from rankloop.propensities.curves import BELIEF
 
 ESTIMATORS = {"examination model": examination_model, "item-position": item_position}
 
@@ -65,6 +70,8 @@ class Evaluation(msgspec.Struct, frozen=True):
         examination: the probability of examination that the examination model assumes, by rank.
         values: clicks per page, of the policy that drew the pages and of every candidate.
         differences: paired, of the last candidate and each of the others, but for those that have seen the answers.
+        corrected: of the last candidate beside the policy that drew the pages, with limited weights, where what is cut
+            off counts as average: something can be said where the others refuse; None without a page.
     """
 
     impressions: int
@@ -72,38 +79,23 @@ class Evaluation(msgspec.Struct, frozen=True):
     examination: list[float]
     values: list[Value]
     differences: list[Value]
-
-
-def policy_of(settings: ModelSettings) -> Policy:
-    """How a model with these settings would draw pages, given its own scores; those that compare rankers or draw their
-    weights are taken at their best order."""
-    return Greedy() if settings.learner.draws_weights else logged_policy(settings)
-
-
-def logged_policy(settings: ModelSettings) -> Policy:
-    """How a model with these settings drew pages, given the scores in the log."""
-    spread = settings.learner.policy_temperature
-    return Greedy() if spread is None else PlackettLuce(spread)
-
-
-def examination_of(settings: ModelSettings, then: View, eta: float | None = None) -> NDArray[np.float64]:
-    """The probability that each rank is examined: (1/k)^η, or as the model had learned or assumed by then."""
-    if eta is not None:
-        return PowerLaw(eta).at(settings.page_size)
-    learned: NDArray[np.float64] | None = getattr(then.model, "log_examination", None)
-    if learned is not None:
-        relative: NDArray[np.float64] = np.exp(learned - learned.max())
-        return relative
-    curve: Propensities = getattr(settings.learner, "propensities", BELIEF)
-    return curve.at(settings.page_size)
+    corrected: OffPolicy | None = None
 
 
 class Evaluator:
-    """Collects the evidence of one impression after the other."""
+    """Collects the evidence of one impression after the other. `drawers`: whose settings drew pages, by reign, if a
+    challenger was ever promoted."""
 
-    def __init__(self, logged: ModelSettings, candidates: list[Candidate], theta: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        logged: ModelSettings,
+        candidates: list[Candidate],
+        theta: NDArray[np.float64],
+        drawers: Mapping[int, ModelSettings] | None = None,
+    ) -> None:
         self._logged = logged
-        self._policy = logged_policy(logged)
+        self._drawers = drawers or {}
+        self._corrected = Shadow()
         self._candidates = candidates
         self._theta = theta
         self._clicks: list[NDArray[np.float64]] = []
@@ -119,36 +111,35 @@ class Evaluator:
             self.left_out["never seen"] += 1
         elif shown is None or shown.kind != Kind.SHOWN:
             self.left_out["erased or compacted away"] += 1
-        elif why := self._weigh(decode(shown.kind, shown.body), np.array(closing.clicks)):
-            self.left_out[why] += 1
+        else:
+            who = client_number(shown.client, shown.number)
+            if why := self._weigh(decode(shown.kind, shown.body), np.array(closing.clicks), who):
+                self.left_out[why] += 1
 
-    def _weigh(self, impression: Impression, clicks: NDArray[np.float64]) -> str | None:
+    def _weigh(self, impression: Impression, clicks: NDArray[np.float64], who: int) -> str | None:
         """Add what the page says of every candidate; or why it says nothing."""
-        if impression.group != Group.LEARNED:
-            return f"{Group(impression.group).name.lower()} group"
-        if impression.greedy:
-            return "shown without exploration"
-        if not isinstance(self._policy, PlackettLuce):
-            self._unweighed.append(clicks)
-            return f"drawn by {self._logged.learner.name}, whose pages have no probability for each rank"
+        drawer = self._drawers.get(impression.reign, self._logged)
+        if why := says_nothing(impression, drawer):
+            if impression.group == Group.LEARNED and not impression.greedy and not has_known_probabilities(drawer):
+                self._unweighed.append(clicks)
+            return why
         ranks, free, places = impression.drawn()
-        if len(ranks) == 0:
-            return "pinned"
         drawn = impression.score_values()[free]
         raw = impression.matrix(self._logged.precision)
         try:
             weights = [
                 weigh(
                     drawn, candidate.view.scores(candidate.view.scaler.apply(raw))[free], places,
-                    examination=self._theta[ranks], logged=self._policy, new=candidate.policy,
+                    examination=self._theta[ranks], logged=logged_policy(drawer), new=candidate.policy,
                 )
                 for candidate in self._candidates
             ]  # fmt: skip
         except DataError:
-            return "all but impossible under its own scores"
+            return IMPOSSIBLE
         for candidate, its_weights in zip(self._candidates, weights, strict=True):
             self._weights[candidate.name].append(its_weights)
         self._clicks.append(clicks[ranks])
+        self._corrected.add(weights[-1].examination, self._theta[ranks], clicks[ranks], who)
         return None
 
     def conclude(self, rules: Sequence[Rules]) -> Evaluation:
@@ -165,7 +156,8 @@ class Evaluator:
                         Value(policy, name, rule.method, estimate(log, rule)) for policy, log in evidence.items()
                     ]
                     differences += self._differences(name, evidence, rule)
-        return Evaluation(len(self._clicks), dict(self.left_out), self._theta.tolist(), values, differences)
+        corrected = self._corrected.found() if self._clicks else None
+        return Evaluation(len(self._clicks), dict(self.left_out), self._theta.tolist(), values, differences, corrected)
 
     def _differences(self, name: str, evidence: dict[str, Evidence], rule: Rules) -> list[Value]:
         last = self._candidates[-1].name

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from rankloop.errors import SettingsError
-from rankloop.live.events import FOLDED, Event, Impression, Kind, decode, encode
+from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.learning import begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event, is_server
 from rankloop.live.stores.contract import Reader
@@ -21,8 +19,8 @@ from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import MAGIC, Progress, silent
 from rankloop.logs.importing import begins_with, import_log
 
-RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED)
-"""What puts a state of the live model in the place of its own: it means nothing to another one."""
+RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED, Kind.PROMOTED)
+"""What puts a state of the live model, or of its challenger, in the place of its own: it means nothing to another."""
 
 
 @contextmanager
@@ -58,6 +56,7 @@ class Replay:
         begin: Snapshot | None = None,
     ) -> None:
         self._store, self._model = store, model
+        self._sources = sources_of(store, model)
         own = settings_of(model)
         self.settings = settings or own
         self.is_own = self.settings == own
@@ -66,30 +65,29 @@ class Replay:
         self.passed_over: Counter[str] = Counter()
         """Decisions about the live model that mean nothing to this one, by name."""
         self.fold = self._begun(begin)
-        self.fold.foreign = is_foreign(own, self.settings)
         self.fold.worth = 0.0
 
     def _begun(self, begin: Snapshot | None) -> Fold:
         if begin is None:
-            return Fold(self.settings)
+            return begun(self._store, self._model) if self.is_own else Fold(self.settings, drawn_by=self.logged)
         then = Fold.restored(self.logged, begin.state, begin.offset)
         if self.is_own:
             return then
-        old, new = self.logged.learner.scoring_ranker, self.settings.learner.scoring_ranker
+        old, new = then.settings.learner.scoring_ranker, self.settings.learner.scoring_ranker
         if old != new:
             raise SettingsError(
                 f"replay: version {begin.version} has the weights of {old!r}, which {new!r} cannot begin with; "
                 f"replay from the start"
             )
-        fold = Fold(self.settings, then.ranker.weights.tolist())
-        if self.settings.scaling == self.logged.scaling:
+        fold = Fold(self.settings, then.ranker.weights.tolist(), self.logged)
+        if self.settings.scaling == then.settings.scaling:
             fold.scaler.restore(then.scaler.state())
-        fold.offset = begin.offset
+        fold.drawers, fold.offset = then.drawers, begin.offset
         return fold
 
     def follow(self, until: int, progress: Progress = silent) -> None:
         """Fold everything up to an offset."""
-        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._model.id):
+        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._sources):
             if event.offset > until:
                 break
             self._apply(event)
@@ -100,27 +98,9 @@ class Replay:
     def _apply(self, event: Event) -> None:
         if event.kind in RETURNS and not self.is_own:
             self.passed_over[Kind(event.kind).name.lower()] += 1
-            self.fold.offset = event.offset
+            self.fold.overhear(event)
             return
-        self.fold.apply(event, self._noted(closed_impression(self._store, event)))
-
-    def _noted(self, shown: Event | None) -> Event | None:
-        """The page with the notes that this learner would have made of it."""
-        new, old = self.settings.learner, self.logged.learner
-        if shown is None or shown.kind != Kind.SHOWN or new.note_width() == old.note_width():
-            return shown
-        impression: Impression = decode(shown.kind, shown.body)
-        _, free, documents = impression.drawn()
-        notes = new.notes_of(impression.score_values()[free], documents)
-        return shown._replace(body=encode(msgspec.structs.replace(impression, notes=notes.tobytes())))
-
-
-def is_foreign(own: ModelSettings, other: ModelSettings) -> bool:
-    """Whether one model's pages were drawn by a policy that the other never had (another method's, or one of another
-    temperature), and the other cares."""
-    old, new = own.learner, other.learner
-    same = type(old) is type(new) and old.policy_temperature == new.policy_temperature
-    return not (same or new.off_policy)
+        take_in(self._model.id, self.fold, event, closed_impression(self._store, event))
 
 
 def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:

@@ -10,8 +10,9 @@ from rankloop.learners import LEARNERS, from_settings, require_click_learner, to
 from rankloop.live.models import require_affordable
 from rankloop.live.requests import Limits
 from rankloop.live.settings import ModelSettings
+from rankloop.live.staleness import is_foldable
 from rankloop.live.start import settled
-from rankloop.settings import explained, parse_value
+from rankloop.settings import explained, parse_setting
 
 CHANGEABLE = ("scaling", "start", "late_updates", "guards")
 """Of the model's own settings. The others say what is in the log, and cannot be otherwise."""
@@ -37,7 +38,7 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
         name, equals, text = change.partition("=")
         if not equals:
             raise SettingsError(f"replay: a change must look like SETTING=VALUE; got {change!r}")
-        _change(method, model, name.strip(), _value(text.strip()))
+        _change(method, model, name.strip(), parse_setting(text.strip()))
     chosen = from_settings(method)
     require_click_learner("replay", chosen)
     model["learner"] = to_settings(chosen)
@@ -56,7 +57,7 @@ def other_settings(own: ModelSettings, learner: str | None = None, changes: Iter
 def require_foldable(own: ModelSettings, other: ModelSettings) -> None:
     """Refuse methods that can learn from nothing but pages that they filled themselves."""
     old, new = own.learner, other.learner
-    if new.needs_own_pages and (type(new) is not type(old) or new.note_width() != old.note_width()):
+    if not is_foldable(own, other):
         able = [name for name, kind in LEARNERS.items() if not kind.needs_grades() and not kind.needs_own_pages]
         raise SettingsError(
             f"replay: {new.name} learns by comparing rankers on pages that they filled together, and these pages were "
@@ -78,11 +79,3 @@ def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any
             f"replay: there is no setting {name!r}; {method['learner']} has {', '.join(fields)}, and of the model "
             f"{', '.join(CHANGEABLE)} can be changed"
         )
-
-
-def _value(text: str) -> Any:
-    """As JSON writes it, or TOML; a bare word is text, so that nobody has to quote it."""
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return parse_value(text)

@@ -14,16 +14,18 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
+from rankloop.live.kept import decoded, settings_in
 from rankloop.live.learning import closed_impression, settings_of
 from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
+from rankloop.live.shadow import examination_of, policy_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import find_model, models_there
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.concluding import LIVE_THEN, REPLAYED, Conclusion, conclude
-from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator, examination_of, policy_of
+from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator
 from rankloop.logs.replay.folding import Replay, live_at, open_log, snapshot_of
 from rankloop.logs.replay.planning import CHANGEABLE, other_settings
 from rankloop.offpolicy import Rules
@@ -135,7 +137,10 @@ class _Replaying:
     def __init__(self, store: Reader, model: StoredModel, options: Options) -> None:
         self._store, self._model, self._options = store, model, options
         self._own = settings_of(model)
-        self._settings = other_settings(self._own, options.learner, options.changes)
+        changed = options.learner is not None or options.changes
+        self._settings = (
+            other_settings(_in_force(store, model), options.learner, options.changes) if changed else self._own
+        )
         closings = each_event(store, kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK)
         self._closings = [event.offset for event in closings]
         begin = None if options.begin is None else snapshot_of(store, model, options.begin)
@@ -196,7 +201,8 @@ class _Replaying:
             Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
             Candidate(REPLAYED, self._replay.fold.view(), policy_of(self._settings)),
         ]
-        evaluator = Evaluator(self._own, candidates, examination_of(self._own, then, self._options.eta))
+        theta = examination_of(self._own, then.model, self._options.eta)
+        evaluator = Evaluator(self._own, candidates, theta, live.fold.drawers)
         held_back = [offset for offset in self._closings if offset > self._split]
         chosen = held_back
         if len(held_back) > self._options.at_most:
@@ -210,13 +216,23 @@ class _Replaying:
         return evaluator.conclude(self._options.rules()), first.at if first else None
 
 
+def _in_force(store: Reader, model: StoredModel) -> ModelSettings:
+    """A model's settings now: those that it was made with, or of a challenger that took its place."""
+    newest = store.newest_snapshot(model.id)
+    return settings_in(settings_of(model), decoded(newest.state)) if newest else settings_of(model)
+
+
 def _chosen(store: Reader, name: str | None) -> StoredModel:
     models = store.models()
-    if name is None and len(models) == 1:
-        return models[0]
+    served = [model for model in models if settings_of(model).challenges is None]
+    if name is None and len(served) == 1:
+        return served[0]
     if name is None:
         raise SettingsError(f"replay: say which model with --model; {models_there(models)}")
-    return find_model(store, name)
+    model = find_model(store, name)
+    if (challenged := settings_of(model).challenges) is not None:
+        raise SettingsError(f"replay: {name!r} is a challenger, and shows no pages; replay those of {challenged!r}")
+    return model
 
 
 def _changeable(settings: ModelSettings) -> dict[str, Any]:

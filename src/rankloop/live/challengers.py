@@ -1,0 +1,189 @@
+"""A challenger: another learner on the pages of a model that is served. What it is, and what is said about it.
+
+It is a model of its own, folded from the closed pages of the model that it challenges: from the oldest that are left,
+and then from each as it closes. Nobody is shown its pages, unless an experiment interleaves them.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from rankloop.errors import SettingsError
+from rankloop.learners import LEARNERS, to_settings
+from rankloop.live.experiments import LEARNED, ExperimentReport
+from rankloop.live.scaling import Scaling
+from rankloop.live.settings import LiveLearner, ModelSettings, Start
+from rankloop.live.shadow import SURE, OffPolicy
+from rankloop.live.staleness import is_foldable
+from rankloop.live.start import settled
+from rankloop.settings import explained
+
+MOST = 4
+"""Challengers of one model: each learns from every page, in the process that learns the model."""
+ABOUT_PEOPLE = ("control", "falls_back")
+"""Guards that say who sees what: those of the model that is served."""
+CHANGEABLE = ("learner", "scaling", "start", "late_updates", "guards")
+"""What a challenger may do otherwise. The rest says what is in the log."""
+
+Advice = Literal["promote", "drop", "interleave", "wait"]
+
+
+class ChallengerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a challenger does otherwise than the model that it challenges; the rest is the same.
+
+    Attributes:
+        name: its own; by default the model's, with a number.
+        learner: settings of a method.
+        scaling, start, late_updates: as for a model.
+        guards: those that change; `control` and `falls_back` say who sees what, and cannot.
+    """
+
+    name: str | None = None
+    learner: LiveLearner | None = None
+    scaling: Scaling | None = None
+    start: Start | None = None
+    late_updates: Literal["current", "drawn"] | None = None
+    guards: dict[str, Any] | None = None
+
+
+def challenger_settings(own: ModelSettings, given: ChallengerSettings, taken: set[str]) -> ModelSettings:
+    """The settings of a new challenger; `taken` are the names that other models have.
+
+    >>> shop = ModelSettings(name="shop", features=2, seed=1)
+    >>> challenger_settings(shop, ChallengerSettings(scaling="query"), {"shop"}).name
+    'shop-2'
+    """
+    plain: dict[str, Any] = msgspec.to_builtins(own)
+    for name in ("learner", "scaling", "start", "late_updates"):
+        if (value := getattr(given, name)) is not None:
+            plain[name] = msgspec.to_builtins(value)
+    if forbidden := [name for name in ABOUT_PEOPLE if name in (given.guards or {})]:
+        raise SettingsError(
+            f"challenger: guards.{forbidden[0]} says who sees what, and is that of {own.name!r}; leave it out"
+        )
+    plain["guards"] |= given.guards or {}
+    plain |= {"name": given.name or _free_name(own.name, taken), "challenges": own.name}
+    try:
+        made = msgspec.convert(plain, ModelSettings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"challenger: {explained(error, ModelSettings, plain)}") from None
+    if made.names != own.names:
+        raise SettingsError(
+            f"challenger: a start in the incoming order needs the feature {made.names[-1]!r}, which {own.name!r} was "
+            f"not made with; name the feature that carries the engine's score"
+        )
+    if given.learner is not None or given.start is not None:
+        made = settled(made)
+    if not changes(own, made):
+        raise SettingsError(f"challenger: nothing differs from {own.name!r}; change one of {', '.join(CHANGEABLE)}")
+    if not is_foldable(own, made):
+        able = [name for name, kind in LEARNERS.items() if not kind.needs_grades() and not kind.needs_own_pages]
+        raise SettingsError(
+            f"challenger: {made.learner.name} learns by comparing rankers on pages that they filled together, and "
+            f"those of {own.name!r} are drawn otherwise; choose one of {', '.join(able)}"
+        )
+    return made
+
+
+def changes(own: ModelSettings, other: ModelSettings) -> dict[str, Any]:
+    """What another model does otherwise, of what a challenger can."""
+    plain = msgspec.to_builtins(other)
+    differ = {name: plain[name] for name in CHANGEABLE if getattr(own, name) != getattr(other, name)}
+    if "learner" in differ:
+        differ["learner"] = to_settings(other.learner)
+    if "guards" in differ:
+        guards = msgspec.to_builtins(own.guards)
+        differ["guards"] = {name: value for name, value in plain["guards"].items() if value != guards[name]}
+    return differ
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name[:60]}-{number}" in taken:
+        number += 1
+    return f"{name[:60]}-{number}"
+
+
+class ChallengerReport(msgspec.Struct, kw_only=True):
+    """A challenger as it is now, beside the model that it challenges.
+
+    Attributes:
+        name: its own.
+        challenges: the model's.
+        created: milliseconds since 1970.
+        mode: `learning`, `paused`, `frozen` or `damaged`.
+        version: updates that it has learned.
+        changes: the settings that differ from the model's.
+        behind: closed pages in the log that it has yet to learn from.
+        fates: what became of the closed pages.
+        off_policy: what it would have earned on logged pages; null if its state cannot be read.
+        interleaving: the newest experiment that compares the two; null if there was none.
+        advice: what to do: `promote`, `drop`, `interleave` or `wait`.
+        verdict: the same in a sentence, with the reason.
+    """
+
+    name: str
+    challenges: str
+    created: int
+    mode: str
+    version: int
+    changes: dict[str, Any]
+    behind: int
+    fates: dict[str, int]
+    off_policy: OffPolicy | None
+    interleaving: ExperimentReport | None
+    advice: Advice
+    verdict: str
+
+
+def compares(experiment: ExperimentReport, challenger: str) -> bool:
+    """Whether an experiment holds a challenger against the model's own order."""
+    return {challenger, LEARNED} <= {arm.name for arm in experiment.arms}
+
+
+def judged(
+    name: str, behind: int, damage: str | None, earned: OffPolicy | None, experiment: ExperimentReport | None
+) -> tuple[Advice, str]:
+    """What to do with a challenger, and why, in a sentence. People's preference counts before any estimate."""
+    if damage or earned is None:
+        return "drop", f"It cannot be read: {damage or 'its state is gone'}"
+    preferred = _preferred(name, experiment)
+    sign = _sign(earned)
+    if preferred is not None and experiment is not None:
+        advice: Advice = "promote" if preferred else "drop"
+        against = sign != 0 and (sign > 0) != preferred
+        but = f" Logged pages say otherwise: {_lowered(earned.sentence)}" if against else ""
+        return advice, f"{'Promote it' if preferred else 'Drop it'}: {experiment.verdict}{but}"
+    if behind:
+        return "wait", f"Wait: it still has {behind:,} closed pages of the log to learn from."
+    running = experiment is not None and experiment.stopped is None
+    if running and experiment is not None:
+        return "wait", f"Wait: {_lowered(experiment.verdict)} {earned.sentence}"
+    if sign < 0:
+        return "drop", f"Drop it, unless you want to see it interleaved: {_lowered(earned.sentence)}"
+    why = "Promising" if sign > 0 else "Not decided"
+    return "interleave", f"{why}; interleave the two to know: {_lowered(earned.sentence)}"
+
+
+def _preferred(name: str, experiment: ExperimentReport | None) -> bool | None:
+    """Whether people prefer the challenger to the learned order; None while nobody knows."""
+    if experiment is None:
+        return None
+    arms = {arm.name: place for place, arm in enumerate(experiment.arms)}
+    first = experiment.arms[0].name
+    if first in (name, LEARNED):
+        other = experiment.arms[arms[LEARNED if first == name else name]].against_first
+        if other is None or (other.low <= 0 <= other.high):
+            return None
+        return (other.low > 0) == (first == LEARNED)
+    return {name: True, LEARNED: False}.get(experiment.better or "")
+
+
+def _sign(earned: OffPolicy) -> int:
+    if earned.low is None or earned.high is None or (earned.sure or 0.0) < SURE:
+        return 0
+    return (earned.low > 0) - (earned.high < 0)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

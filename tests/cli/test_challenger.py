@@ -1,0 +1,62 @@
+"""`rankloop challenger` as people type it: start, show, promote, drop, and mistakes as sentences."""
+
+import json
+
+import pytest
+
+from rankloop.cli import main
+from rankloop.client import Client
+
+from ..live.serving import Serving
+from ..patience import PATIENCE
+
+pytestmark = [pytest.mark.xdist_group("experiment-command"), pytest.mark.process]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    with Serving(tmp_path_factory.mktemp("challenger")) as running, Client(running.url, timeout=PATIENCE) as client:
+        client.create_model("shop", 2, page_size=3, seed=1, guards={"control": 0})
+        yield running
+
+
+@pytest.fixture
+def command(capsys, service):
+    """`rankloop challenger`: (exit code, standard output, standard error)."""
+
+    def run(*words):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main(["challenger", *words, "--url", service.url])
+        told = capsys.readouterr()
+        return left.value.code, told.out, told.err
+
+    return run
+
+
+def test_challengers_from_start_to_promotion(command):
+    assert "has no challenger; start one" in command("show", "shop")[1]
+    code, told, trouble = command("start", "shop", "--learner", "PDGD", "--set", "learning_rate=0.03", "--json")
+    assert code == 0, trouble
+    assert json.loads(told)["changes"]["learner"]["learning_rate"] == 0.03
+    changes = ("--set", "scaling=query", "--set", "guards.update_cap=1", "--name", "scaled")
+    assert "scaled (learning)" in command("start", "shop", *changes)[1]
+    assert [one["name"] for one in json.loads(command("show", "shop", "--json")[1])] == ["shop-2", "scaled"]
+    assert "Not decided; interleave the two to know" in command("show", "shop")[1]
+    assert "shop-2 is gone" in command("drop", "shop", "shop-2")[1]
+    assert "scaled has taken the place of shop" in command("promote", "shop", "scaled")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("start", "shop"), "nothing differs from 'shop'"),
+        (("start", "shop", "--set", "scaling"), "must look like SETTING=VALUE"),
+        (("start", "nothing"), "nothing"),
+        (("promote", "shop", "nobody"), "has no challenger 'nobody'"),
+    ],
+)
+def test_mistakes_are_sentences(command, words, sentence):
+    code, told, trouble = command(*words)
+    assert (code, told) == (2, "")
+    assert sentence in trouble
