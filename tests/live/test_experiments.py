@@ -128,10 +128,15 @@ def test_three_models_are_multileaved_and_each_is_held_against_the_first():
     visited(diary, 60, rivals=rivals)
     impression = page_of(diary.events[1])
     assert {0, 1, 2} <= set(impression.teams) | {-1}
-    told = report(diary.fold.experiments.all[0])
+    experiment = diary.fold.experiments.all[0]
+    told = report(experiment)
     assert [arm.name for arm in told.arms] == ["learned", "incoming", "rival"]
     assert told.arms[0].against_first is None
     assert all(arm.against_first for arm in told.arms[1:])
+    # Both comparisons hold together, so each is wider than it would be alone.
+    assert experiment.found() == [margins.found(tests=2) for margins in experiment.margins]
+    alone = [margins.found() for margins in experiment.margins]
+    assert all(one.low < other.low for one, other in zip(experiment.found(), alone, strict=True))
 
 
 @pytest.mark.parametrize("learner", [Posterior(), PairRank()], ids=str)

@@ -65,6 +65,29 @@ def test_examination_is_learned_or_given():
     assert given == pytest.approx(LOOK, rel=0.01)
 
 
+def only(log, ranks):
+    """A log that says nothing about documents at other ranks."""
+    kept = [place for place, rank in enumerate(log.ranks) if rank in ranks]
+    rows = {name: [getattr(log, name)[place] for place in kept] for name in ("queries", "documents", "ranks", "clicks")}
+    return log._replace(**rows, page=[log.page[place] for place in kept], features=log.features[kept])
+
+
+def test_a_rank_is_what_the_log_says_and_not_the_place_in_it():
+    surer = warm_up(only(old_log(300), {1, 4})).belief.log_examination_deviation
+    assert surer[3] < 0.9 * min(surer[1], surer[2])
+
+
+def test_features_are_counted_from_their_middle_in_deviations_of_a_page():
+    """Pages lie far apart, and the documents of a page close together: there it is decided."""
+    log = old_log(50)
+    far = np.repeat(np.random.default_rng(3).normal(0, 1_000, (50, 3)), 10, axis=0)
+    scaling = warm_up(log._replace(features=(log.features + far).astype(np.float32))).scaling
+    assert scaling.shift == pytest.approx(np.median(log.features + far, axis=0), rel=1e-5)
+    within = np.array([log.features[page].std(axis=0) for page in log.each_page()])
+    assert (within.min(axis=0) <= scaling.spread).all()
+    assert (scaling.spread <= within.max(axis=0)).all()
+
+
 def test_what_is_missing_is_said():
     with pytest.raises(DataError, match=r"give it columns feature\.NAME"):
         warm_up(old_log(3)._replace(features=None))
