@@ -3,6 +3,7 @@
 import msgspec
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from rankloop.learners import ROLTR
 from rankloop.live import evidencing
@@ -10,6 +11,9 @@ from rankloop.live.errors import RequestError
 from rankloop.live.events import Closing, Kind, Late, decode
 from rankloop.live.requests import Action, ClickBody
 from rankloop.live.stores import each_event, opened
+from rankloop.live.ubi import all_events
+from rankloop.logs.click_file import write_click_log
+from rankloop.logs.clicked import read_clicks
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import erase
 from rankloop.logs.verifying import verify
@@ -117,6 +121,24 @@ def test_a_purchase_of_tomorrow_is_counted_and_learned_from_once(tmp_path):
     assert found.problems == []
     assert found.models[0].different == 0
     assert found.models[0].checked >= 1
+
+
+def test_what_happened_leaves_as_ubi_and_as_a_click_log_by_name(tmp_path):
+    path = tmp_path / "late.db"
+    told(bought_later(path, "late"))
+    with opened(path) as store:
+        pages = [found for _, found in all_events(store, lambda *_: "page", 1, "m")]
+        write_click_log(store, tmp_path / "clicks.parquet", "m")
+    [first, second, late] = [[event.action_name for event in page] for page in pages]
+    assert (first, second) == (["impression"] * 3 + ["click"], ["impression"] * 3)
+    assert late == ["purchase"]
+    assert pages[2][0].event_attributes.rankloop_reward is None
+    assert pages[0][3].event_attributes.rankloop_reward == 0.2
+    table = parquet.read_table(tmp_path / "clicks.parquet").to_pydict()
+    assert table["click"] == pytest.approx([0, 1, 0, 0, 0, 0])
+    assert table["action.click"] == table["action.purchase"] == [False, True, *[False] * 4]
+    assert not any(table["action.cart"])
+    assert read_clicks(tmp_path / "clicks.parquet").pages == 2
 
 
 def test_other_methods_count_what_is_late_and_learn_nothing_from_it(tmp_path):

@@ -200,25 +200,30 @@ class Remembered:
     """Queries that were asked before, as bits in two tables; the older one gives way when the newer is full."""
 
     def __init__(self, bits: bytes = b"", count: int = 0) -> None:
-        self.tables = np.zeros((2, BITS // 8), np.uint8)
-        if bits:
-            self.tables[:] = np.frombuffer(bits, np.uint8).reshape(self.tables.shape)
+        kept = bits or bytes(2 * BITS // 8)
+        if len(kept) != 2 * BITS // 8:
+            raise ValueError(f"{len(kept)} bytes of remembered queries")
+        self.newer, self.older = bytearray(kept[: BITS // 8]), bytearray(kept[BITS // 8 :])
         self.count = count
-        """Queries in the newer table, which is the first."""
+        """Queries in the newer table."""
+
+    def kept(self) -> bytes:
+        """What a state keeps: both tables."""
+        return bytes(self.newer + self.older)
 
     def note(self, key: bytes) -> bool:
         """It was asked: whether it had been before."""
         spread = blake2b(key, digest_size=2 * HASHES).digest()
-        bits = np.frombuffer(spread, "<u2") % BITS
-        places, masks = bits // 8, np.uint8(1) << (bits % 8).astype(np.uint8)
-        there = (self.tables[:, places] & masks != 0).all(axis=1)
-        if not there[0]:
+        bits = [int.from_bytes(spread[place : place + 2], "little") % BITS for place in range(0, 2 * HASHES, 2)]
+        lately = all(self.newer[bit >> 3] >> (bit & 7) & 1 for bit in bits)
+        before = lately or all(self.older[bit >> 3] >> (bit & 7) & 1 for bit in bits)
+        if not lately:
             if self.count == FULL:
-                self.tables[1], self.tables[0], self.count = self.tables[0].copy(), 0, 0
-            for place, mask in zip(places, masks, strict=True):
-                self.tables[0, place] |= mask
+                self.newer, self.older, self.count = bytearray(BITS // 8), self.newer, 0
+            for bit in bits:
+                self.newer[bit >> 3] |= 1 << (bit & 7)
             self.count += 1
-        return bool(there.any())
+        return before
 
 
 class KeptEvidence(msgspec.Struct):
@@ -256,7 +261,7 @@ class Evidence:
     def kept(self) -> KeptEvidence:
         """What a state keeps."""
         return KeptEvidence(
-            self.since, self.pages, self.queries.kept(), self.segments.kept(), self.remembered.tables.tobytes(),
+            self.since, self.pages, self.queries.kept(), self.segments.kept(), self.remembered.kept(),
             self.remembered.count, self.novelty.tobytes(),
         )  # fmt: skip
 
@@ -271,8 +276,9 @@ class Evidence:
             touched.append(self.queries.sums[self.queries.note(key, query, page.client, page.closed)])
             touched.append(self.novelty[KNOWN if self.remembered.note(key) else NEW])
         if page.side is not None and page.shown > self.since:
+            one = np.array((1.0, value, value * value), np.float32)
             for cell in touched:
-                cell[page.side, :, page.who % PARTS] += np.array((1.0, value, value * value), np.float32)
+                cell[page.side, :, page.who % PARTS] += one
 
     def correct(self, page: Seen, before: float, after: float) -> None:
         """A page that was closed earlier is worth more than was known then."""
@@ -284,8 +290,8 @@ class Evidence:
         if query := plain(page.query):
             place = self.queries.found(self._hashed(query), page.closed)
             touched += [] if place is None else [self.queries.sums[place]]
+        more = np.array((0.0, after - before, after * after - before * before), np.float32)
         for cell in touched:
-            more = np.array((0.0, after - before, after * after - before * before), np.float32)
             cell[page.side, :, page.who % PARTS] += more
 
     def begin_anew(self, offset: int) -> None:

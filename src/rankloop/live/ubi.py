@@ -3,20 +3,23 @@
 UBI's `query_id` is the impression id that rank gave, so that whatever was collected elsewhere finds its page.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rankloop.errors import DataError
-from rankloop.live.events import Closing, Event, Impression, Kind, decode
-from rankloop.live.learning import UNREADABLE
+from rankloop.live.events import ENDED, Clicks, Closing, Event, Impression, Kind, Late, decode
+from rankloop.live.learning import UNREADABLE, settings_of
+from rankloop.live.settings import CLICK
 from rankloop.live.stores import Reader, each_event
 from rankloop.ubi import Click, ShownPage, UbiEvent, UbiQuery, events_of_page, query_of_page
 
 CHUNK = 16
 """Impressions are read a few at a time: each has all its candidates' features."""
 CLOSINGS = 500
+NO_ACTIONS: Mapping[str, float] = MappingProxyType({})
 
 Sign = Callable[[int, int, int], str]
 """Gives the id of an impression: (model, number, when it was shown)."""
@@ -39,28 +42,47 @@ def shown_page(sign: Sign, model: str, event: Event) -> ShownPage:
 
 
 def events_of_closing(
-    store: Reader, sign: Sign, model: str, event: Event, times: dict[tuple[int, int], int]
+    store: Reader,
+    sign: Sign,
+    model: str,
+    event: Event,
+    times: dict[tuple[int, ...], int],
+    worth: Mapping[str, float] = NO_ACTIONS,
 ) -> list[UbiEvent]:
-    """A closed page's impressions and clicks; nothing if nobody saw it, or it was erased or compacted away."""
-    closing: Closing = _read(event)
+    """A closed page's impressions and clicks, or what came late to one; nothing if nobody saw it, or it was erased or
+    compacted away. `worth` are the model's actions, where it names them."""
+    closing: Closing | Late = _read(event)
     shown = store.event(closing.shown)
-    if closing.why == "void" or shown is None or shown.kind != Kind.SHOWN:
+    if shown is None or shown.kind != Kind.SHOWN or (isinstance(closing, Closing) and closing.why == "void"):
         return []
     page = shown_page(sign, model, shown)
     clicks = [
-        Click(query_id=page.query_id, document=page.documents[rank], value=value,
-              at=_time(times.get((event.number, rank), event.at)))
-        for rank, value in enumerate(closing.clicks) if value > 0
+        Click(query_id=page.query_id, document=page.documents[rank], value=value, action=action,
+              at=_time(times.get((event.number, rank, *place), event.at)))
+        for rank, value, action, *place in _happened(closing, worth)
     ]  # fmt: skip
-    return list(events_of_page(page, clicks))
+    return list(events_of_page(page, clicks, impressions=isinstance(closing, Closing)))
 
 
-def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tuple[int, int], int]:
-    """When each (impression, rank) was first clicked: a closing says how much, not when."""
+def _happened(closing: Closing | Late, worth: Mapping[str, float]) -> Iterator[tuple[Any, ...]]:
+    """(rank, value, name) of each click; or of each action that is new, with its place among the model's."""
+    if not closing.actions:
+        yield from ((rank, value, CLICK) for rank, value in enumerate(closing.clicks) if value > 0)
+        return
+    before = closing.actions_before if isinstance(closing, Late) else [0] * len(closing.actions)
+    for rank, (known, now) in enumerate(zip(before, closing.actions, strict=True)):
+        for place, (name, value) in enumerate(worth.items()):
+            if (now & ~known) >> place & 1:
+                yield rank, value, name, place
+
+
+def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tuple[int, ...], int]:
+    """When each (impression, rank) was first clicked, or each (impression, rank, action) happened: a closing says how
+    much, not when."""
     if not closings:
         return {}
     numbers = {event.number for event in closings}
-    times: dict[tuple[int, int], int] = {}
+    times: dict[tuple[int, ...], int] = {}
     first = closings[0].offset
     for event in closings:
         with suppress(DataError):
@@ -70,8 +92,9 @@ def click_times(store: Reader, model: int, closings: Sequence[Event]) -> dict[tu
             break
         if event.number in numbers:
             with suppress(DataError):
-                for rank in _read(event).ranks:
-                    times.setdefault((event.number, rank), event.at)
+                clicks: Clicks = _read(event)
+                for what in zip(clicks.ranks, clicks.actions, strict=True) if clicks.actions else zip(clicks.ranks):
+                    times.setdefault((event.number, *what), event.at)
     return times
 
 
@@ -87,13 +110,14 @@ def all_queries(store: Reader, sign: Sign, model: int, name: str, after: int = 0
 def all_events(
     store: Reader, sign: Sign, model: int, name: str, after: int = 0, at_once: int = CLOSINGS
 ) -> Pages[UbiEvent]:
-    """Every page of a model that was closed beyond an offset, as impressions and clicks."""
-    while closings := store.events(after, at_once, kinds=(Kind.CLOSED,), model=model):
+    """Every page of a model that was closed beyond an offset, as impressions and clicks; and what came late."""
+    worth = next((settings_of(known).actions for known in store.models() if known.id == model), NO_ACTIONS)
+    while closings := store.events(after, at_once, kinds=ENDED, model=model):
         times = click_times(store, model, closings)
         for event in closings:
             after = event.offset
             try:
-                yield after, events_of_closing(store, sign, name, event, times)
+                yield after, events_of_closing(store, sign, name, event, times, worth)
             except DataError:
                 yield after, None
 

@@ -9,7 +9,7 @@ others    see `rankloop.logs.public_clicks`
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from rankloop.settings import counted
 
 COLUMNS = ("query", "document", "rank", "click")
 FEATURE = "feature."
+ACTION = "action."
 PARQUET = b"PAR1"
 MARK = {b"rankloop-click-log": b"1"}
 """In the file's own metadata: which schema it has."""
@@ -237,8 +238,8 @@ def _feature_rows(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     return table.to_pylist(), names
 
 
-def write_clicks(path: Path, log: ClickLog) -> None:
-    """The log as Parquet, one row per document shown, whole or not at all."""
+def write_clicks(path: Path, log: ClickLog, actions: Mapping[str, Sequence[bool]] | None = None) -> None:
+    """The log as Parquet, one row per document shown, whole or not at all; with what happened to each, by action."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -251,6 +252,7 @@ def write_clicks(path: Path, log: ClickLog) -> None:
     }
     if log.propensities is not None:
         columns["propensity"] = pa.array(log.propensities, pa.float64())
+    columns |= {ACTION + name: pa.array(happened, pa.bool_()) for name, happened in (actions or {}).items()}
     for place, name in enumerate(log.feature_names):
         assert log.features is not None
         columns[FEATURE + name] = pa.array(log.features[:, place], pa.float32())

@@ -37,7 +37,7 @@ def events_of_page(
     application: str | None = None,
     object_id_field: str | None = None,
 ) -> Iterator[UbiEvent]:
-    """One `impression` event per shown document, then one `click` event per click; ordinals count from 1.
+    """One `impression` event per shown document, then one per click, by the name of its action; ordinals count from 1.
 
     A click that is worth less than 1 says so in the additional property `rankloop_reward`.
 
@@ -75,4 +75,4 @@ def events_of_page(
             raise DataError(
                 f"page {page.query_id!r} cannot have a click on document {click.document!r} of page {click.query_id!r}"
             )
-        yield event("click", click.document, stamp(click.at), None if click.value == 1 else click.value)
+        yield event(click.action, click.document, stamp(click.at), None if click.value == 1 else click.value)

@@ -38,12 +38,13 @@ class ShownPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Click(msgspec.Struct, frozen=True, kw_only=True):
-    """A click on a shown document, or what counts as one; `value` in [0, 1] says how much."""
+    """A click on a shown document, or what counts as one; `value` in [0, 1] says how much, `action` what it was."""
 
     query_id: str
     document: str
     at: datetime
     value: float = 1.0
+    action: str = "click"
 
     def __post_init__(self) -> None:
         if not 0 <= self.value <= 1:
