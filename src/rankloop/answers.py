@@ -28,7 +28,7 @@ class Ranked(Page, omit_defaults=True):
     """The answer to a rank request."""
 
 
-class Clicked(msgspec.Struct):
+class Clicked(msgspec.Struct, omit_defaults=True):
     """The answer to one report of clicks: how many documents met which fate.
 
     `taken_late` is how many of the late ones count all the same, where a model tells actions apart.
