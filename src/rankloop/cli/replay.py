@@ -26,7 +26,9 @@ def replay(
     model: Annotated[str | None, typer.Option(help="Whose log; needed if there are several.")] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.SETTING."),
+        typer.Option(
+            "--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.X, actions.X."
+        ),
     ] = None,
     begin: Annotated[
         int | None, typer.Option("--from", help="Begin with the snapshot of this version; by default with nothing.")

@@ -18,6 +18,7 @@ from rankloop.live.stores.rows import Snapshot, StoredModel
 from rankloop.logs.access import at_one_moment
 from rankloop.logs.exported import MAGIC, Progress, silent
 from rankloop.logs.importing import begins_with, import_log
+from rankloop.logs.replay.revaluing import revalued
 
 RETURNS = (Kind.ROLLED_BACK, Kind.REFOLDED, Kind.PROMOTED)
 """What puts a state of the live model, or of its challenger, in the place of its own: it means nothing to another."""
@@ -100,6 +101,7 @@ class Replay:
             self.passed_over[Kind(event.kind).name.lower()] += 1
             self.fold.overhear(event)
             return
+        event = revalued(event, self.logged, self.settings)
         take_in(self._model.id, self.fold, event, closed_impression(self._store, event))
 
 

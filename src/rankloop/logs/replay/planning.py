@@ -72,10 +72,14 @@ def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any
         method[name] = value
     elif first == "guards" and rest:
         model["guards"] = model["guards"] | {rest: value}
+    elif first == "actions" and rest:
+        if rest not in model["actions"]:
+            raise SettingsError(f"replay: {rest!r} is none of the model's actions: {', '.join(model['actions'])}")
+        model["actions"] = model["actions"] | {rest: value}
     elif name in CHANGEABLE:
         model[name] = value
     else:
         raise SettingsError(
             f"replay: there is no setting {name!r}; {method['learner']} has {', '.join(fields)}, and of the model "
-            f"{', '.join(CHANGEABLE)} can be changed"
+            f"{', '.join(CHANGEABLE)} and the values of actions (actions.NAME) can be changed"
         )

@@ -28,6 +28,7 @@ from rankloop.logs.replay.concluding import LIVE_THEN, REPLAYED, Conclusion, con
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator
 from rankloop.logs.replay.folding import Replay, live_at, open_log, snapshot_of
 from rankloop.logs.replay.planning import CHANGEABLE, other_settings
+from rankloop.logs.replay.revaluing import revalued
 from rankloop.offpolicy import Rules
 from rankloop.settings import require_number, require_whole_number
 
@@ -210,7 +211,7 @@ class _Replaying:
         for place, offset in enumerate(chosen):
             event = self._store.event(offset)
             assert event is not None, "the log is read as it was at one moment"
-            evaluator.take(event, closed_impression(self._store, event))
+            evaluator.take(revalued(event, self._own, self._settings), closed_impression(self._store, event))
             progress(place + 1, len(chosen))
         first: Event | None = self._store.event(held_back[0])
         return evaluator.conclude(self._options.rules()), first.at if first else None
