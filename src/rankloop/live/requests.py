@@ -26,6 +26,9 @@ LARGEST = 1e18
 model's weights anywhere."""
 
 
+REPORT = '{"impression": "…", "clicks": ["id", …]} or {…, "actions": [{"id": "…", "action": "…"}, …]}'
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How much one request may ask for, and all together."""
 
@@ -79,14 +82,14 @@ class ClickBody(msgspec.Struct, forbid_unknown_fields=True):
     come."""
 
     impression: Id
-    clicks: list[Id] | dict[Id, Reward] = []
+    clicks: list[Id] | dict[Id, Reward] | None = None
     close: bool = False
-    actions: list[Action] = []
+    actions: list[Action] | None = None
 
     @property
     def count(self) -> int:
         """How many clicks and actions it has."""
-        return len(self.clicks) + len(self.actions)
+        return len(self.clicks or ()) + len(self.actions or ())
 
 
 class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -99,19 +102,17 @@ class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
     actions: list[Action] | None = None
 
     def all(self) -> list[ClickBody]:
-        """The reports, one or many."""
-        nothing = self.clicks is None and self.actions is None
+        """The reports, one or many; each says something."""
         if self.reports is not None:
-            if self.impression is not None or not nothing or self.close:
+            if self.impression is not None or self.clicks is not None or self.actions is not None or self.close:
                 raise _bad("reports", "send either one report or a list of them")
+            silent = (place for place, each in enumerate(self.reports) if each.clicks is None and each.actions is None)
+            if (place := next(silent, None)) is not None:
+                raise _bad(f"report {place}", f"`clicks` is missing; send {REPORT}")
             return self.reports
-        if self.impression is None or nothing:
-            raise _bad(
-                "clicks",
-                'send {"impression": "…", "clicks": ["id", …]} or {…, "actions": [{"id": "…", "action": "…"}, …]}, or '
-                'many of them as {"reports": […]}',
-            )
-        return [ClickBody(self.impression, self.clicks or [], self.close, self.actions or [])]
+        if self.impression is None or (self.clicks is None and self.actions is None):
+            raise _bad("clicks", f'send {REPORT}, or many of them as {{"reports": […]}}')
+        return [ClickBody(self.impression, self.clicks, self.close, self.actions)]
 
 
 class CloseBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -252,11 +253,12 @@ def acted(body: ClickBody, shown: Sequence[str], worth: Mapping[str, float]) -> 
     Acted(ranks=[1, 1], values=[0.2, 1.0], actions=[0, 1], unknown=[])
     """
     check_actions(body, worth)
-    clicks = body.clicks if isinstance(body.clicks, dict) else dict.fromkeys(body.clicks, worth.get(CLICK, 0.0))
+    clicks = body.clicks or []
+    clicks = clicks if isinstance(clicks, dict) else dict.fromkeys(clicks, worth.get(CLICK, 0.0))
     known = {name: place for place, name in enumerate(worth)}
     given = [(name, value, CLICK) for name, value in clicks.items()]
     # Once each: of what was reported before, nothing is made.
-    given += dict.fromkeys((each.id, worth[each.action], each.action) for each in body.actions)
+    given += dict.fromkeys((each.id, worth[each.action], each.action) for each in body.actions or ())
     places = {document: rank for rank, document in enumerate(shown)}
     there = [(places[name], value, known[action]) for name, value, action in given if name in places]
     unknown = list(dict.fromkeys(name for name, _, _ in given if name not in places))
@@ -266,7 +268,7 @@ def acted(body: ClickBody, shown: Sequence[str], worth: Mapping[str, float]) -> 
 
 def check_actions(body: ClickBody, worth: Mapping[str, float]) -> None:
     """Refuse what the model has no name for, with the names that it has."""
-    named = [each.action for each in body.actions] + [CLICK] * bool(body.clicks)
+    named = [each.action for each in body.actions or ()] + [CLICK] * bool(body.clicks)
     if (strange := next((action for action in named if action not in worth), None)) is not None:
         raise _bad("actions", f"this model has no action {strange!r}; its actions are {', '.join(worth)}")
 
