@@ -1,9 +1,10 @@
 """What docs/paper.md says of the paper's claims, written from results folders.
 
-    python -m website.paper synthetic=results/synthetic MQ2008=results/mq2008 …
+    python -m website.paper synthetic=results/synthetic MQ2008=results/mq2008+results/mq2008-cpu …
 
 writes the tables between the page's marks, `docs/results/NAME/` (the report and its figures) for each folder, all
-verdicts to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`.
+verdicts to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`. Folders that
+are joined by "+" are parts of one study, that of the first; of a run that two of them hold, the first counts.
 """
 
 import re
@@ -27,7 +28,7 @@ DECISIONS = ("supported", "contradicted", "undecided")
 
 def main(arguments: Sequence[str]) -> None:
     """Read the folders, and write everything."""
-    found = {name: read_results(Path(folder)) for name, _, folder in (word.partition("=") for word in arguments)}
+    found = {name: joined(folders.split("+")) for name, _, folders in (word.partition("=") for word in arguments)}
     verdicts = {name: [one for one in check(results) if one.collection] for name, results in found.items()}
     page = DOCS / "paper.md"
     page.write_text(with_tables(page.read_text(encoding="utf-8"), tables(verdicts)), encoding="utf-8")
@@ -38,6 +39,17 @@ def main(arguments: Sequence[str]) -> None:
         new, whole = add_runs(DOCS / "results" / "runs.parquet", rows_of(results))
         print(f"{name}: {len(results.records):,} runs, {new:,} of them new in a table of {whole:,}")
         print(f"{name}: {tally(verdicts[name])}")
+
+
+def joined(folders: Sequence[str]) -> Results:
+    """Parts of one study as a whole."""
+    parts = [read_results(Path(folder)) for folder in folders]
+    records = {}
+    for record in (record for part in parts for record in part.records):
+        records.setdefault((record.grid, record.collection, record.user, record.label, record.seed), record)
+    whole = Results(parts[0].study, list(records.values()))
+    whole.starts = tuple(dict.fromkeys(start for part in parts for start in part.starts))
+    return whole
 
 
 def tables(verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, str]:

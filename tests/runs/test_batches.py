@@ -35,7 +35,7 @@ def test_every_run_is_in_one_batch_in_order():
 def test_a_run_of_a_device_names_its_engine(stand_in):
     with Device() as place:
         (run,) = place.submit(requests(1)).result()
-    assert run.manifest["engine"] == "gpu:0123456789abcdef"
+    assert batches.engine_of(run.manifest) == "gpu:0123456789abcdef"
 
 
 def test_a_batch_without_room_is_halved_until_it_fits_and_comes_back_in_order(stand_in):

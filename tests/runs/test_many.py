@@ -10,6 +10,7 @@ from rankloop.data.collection import Collection
 from rankloop.engines.threads import LocalThreads
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners import PDGD, ROLTR
+from rankloop.runs.batches import engine_of
 from rankloop.runs.many import simulate_many
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
@@ -139,7 +140,7 @@ def test_people_of_the_script_itself_run_in_processes(tmp_path):
 def test_on_a_device_results_come_in_order_with_the_rest_computed_beside(stand_in):
     runs = simulate_many(LEARNERS, [noisy(), perfect()], DATA, 60, 2, on="gpu", workers=2, evaluate_every=20)
     assert [bits(run) for run in runs] == alone()
-    assert [run.manifest.get("engine", "") for run in runs] == ["gpu:0123456789abcdef"] * 4 + [""] * 4
+    assert [engine_of(run.manifest) for run in runs] == ["gpu:0123456789abcdef"] * 4 + [""] * 4
     assert stand_in.batches == [4]
 
 

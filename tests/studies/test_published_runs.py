@@ -14,6 +14,8 @@ from rankloop.studies.records import Results
 
 from .small_studies import small
 
+MINE = {"engine": {"name": "gpu", "sources": "0"}}
+
 
 @pytest.fixture(scope="module")
 def results(made_up):
@@ -47,7 +49,7 @@ def test_a_method_of_somebody_else_stands_beside_the_others(results, tmp_path):
     path = tmp_path / "runs.parquet"
     add_runs(path, rows_of(results))
     theirs = [
-        msgspec.structs.replace(one, key=f"their-{one.key}", label="Mine", learner="Mine", manifest={"engine": "gpu:0"})
+        msgspec.structs.replace(one, key=f"their-{one.key}", label="Mine", learner="Mine", manifest=MINE)
         for one in results.records
         if one.label == "ROLTR"
     ]

@@ -36,6 +36,16 @@ def engine_name() -> str:
     return f"gpu:{gpu.fingerprint()}"
 
 
+def engine_of(manifest: Mapping[str, Any]) -> str:
+    """The same, of a run that is finished; empty if the CPU computed it.
+
+    >>> engine_of({"engine": {"name": "gpu", "sources": "0123", "device": "NVIDIA H200"}}), engine_of({})
+    ('gpu:0123', '')
+    """
+    engine = manifest.get("engine")
+    return f"{engine['name']}:{engine['sources']}" if engine else ""
+
+
 def told(reasons: Mapping[str, int]) -> str:
     """What runs on the CPU after all, and why: `12 runs on the CPU: COLTR has no device code (12)`; empty if nothing.
 
@@ -130,7 +140,7 @@ class Device:
         self._failed = 0
         self.impressions = self._before + sum(request.impressions for request in requests)
         for run in made:
-            run.manifest.setdefault("engine", engine_name())
+            run.manifest.setdefault("engine", {"name": "gpu", "sources": gpu.fingerprint()})
         return [*made]
 
     def _halved(self, requests: list[Request], error: Exception) -> list[Run | Exception]:

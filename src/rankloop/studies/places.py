@@ -132,6 +132,7 @@ class OnDevice:
         batches = planned([cell.impressions for cell, _ in missing])
         self._waiting = [[missing[index] for index in batch] for batch in batches][::-1]
         self._opened: dict[Group, Collection] = {}
+        self._known: dict[bytes, Any] = {}
         self._finished = 0
         self.running: dict[Future[Any], list[Keyed]] = {}
 
@@ -144,7 +145,7 @@ class OnDevice:
         """Start a batch, and let another wait."""
         while self._waiting and len(self.running) < self._device.slots:
             batch = self._waiting.pop()
-            requests = [request_of(cell, self._data(cell)) for cell, _ in batch]
+            requests = [self._request(cell) for cell, _ in batch]
             self.running[self._device.submit(requests)] = batch
 
     def taken(self, future: Future[Any]) -> Iterator[tuple[Cell, str, Callable[[], Run]]]:
@@ -167,11 +168,15 @@ class OnDevice:
         """Impressions shown in the batch that is computed."""
         return max(0, self._device.impressions - self._finished)
 
-    def _data(self, cell: Cell) -> Collection:
+    def _request(self, cell: Cell) -> Request:
+        """With the same objects for what is the same: the device packs each of them once."""
         place = group_of(cell)
         if place not in self._opened:
             self._opened[place] = collection_of(cell)
-        return self._opened[place]
+        made = request_of(cell, self._opened[place])
+        user = self._known.setdefault(msgspec.json.encode(cell.user), made.user)
+        settings = self._known.setdefault(msgspec.json.encode(made.settings), made.settings)
+        return made._replace(user=user, settings=settings)
 
 
 def _giver(one: Run | Exception) -> Callable[[], Run]:

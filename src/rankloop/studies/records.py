@@ -29,6 +29,7 @@ from rankloop.errors import DataError, SettingsError
 from rankloop.files import written_whole
 from rankloop.metrics.names import Metric, metric
 from rankloop.metrics.ndcg import CUTOFF
+from rankloop.runs.batches import engine_of
 from rankloop.runs.run import Run
 from rankloop.runs.runs import measured_row, under_names_of_their_own
 from rankloop.settings import require_choice
@@ -89,7 +90,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def engine(self) -> str:
         """Which code computed it: `CPU`, or the device's (`gpu:…`)."""
-        return str(self.manifest.get("engine", CPU))
+        return engine_of(self.manifest)
 
     @property
     def learning_speed(self) -> float:

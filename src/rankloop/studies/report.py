@@ -148,10 +148,10 @@ def _engines(results: Results, records: Sequence[Record]) -> list[tuple[str, str
     engines = Counter(record.engine for record in records)
     if set(engines) <= {CPU}:
         return []
+    devices = {record.engine: record.manifest["engine"].get("device", "a GPU") for record in records if record.engine}
     facts = [
-        ("engine", f"a GPU, device code {name.removeprefix('gpu:')}: {counted(number, 'run')}")
-        for name, number in engines.items()
-        if name != CPU
+        ("engine", f"{device}, device code {name.removeprefix('gpu:')}: {counted(engines[name], 'run')}")
+        for name, device in devices.items()
     ]
     if CPU in engines:
         facts.append(("engine", f"the CPU: {counted(engines[CPU], 'run')}"))

@@ -13,6 +13,7 @@ from rankloop import gpu
 from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError
 from rankloop.metrics.names import metric
+from rankloop.runs.batches import engine_of
 from rankloop.runs.run import Run
 from rankloop.runs.runs import by_metric, measured_row
 from rankloop.settings import flat
@@ -166,7 +167,7 @@ def _remarks(record: Record, run: Run) -> Iterator[str]:
     """What else is not as it was, and may be the cause."""
     if record.manifest.get("sources") != run.manifest["sources"]:
         yield "the code has changed since"
-    if record.engine != run.manifest.get("engine", record.engine):
+    if record.engine != (engine_of(run.manifest) or record.engine):
         yield "the device's code has changed since"
     for name in ("versions", "processor"):
         if record.manifest.get(name) != run.manifest[name]:
