@@ -8,6 +8,7 @@ are joined by "+" are parts of one study, that of the first; of a run that two o
 """
 
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from rankloop.studies.published_runs import add_runs, rows_of
 from rankloop.studies.records import Results, read_results
 
 DOCS = Path(__file__).parents[1] / "docs"
+HEAD = "| report | collections | different runs | impressions | computed on | command |"
 DECISIONS = ("supported", "contradicted", "undecided")
 
 
@@ -31,7 +33,8 @@ def main(arguments: Sequence[str]) -> None:
     found = {name: joined(folders.split("+")) for name, _, folders in (word.partition("=") for word in arguments)}
     verdicts = {name: [one for one in check(results) if one.collection] for name, results in found.items()}
     page = DOCS / "paper.md"
-    page.write_text(with_tables(page.read_text(encoding="utf-8"), tables(verdicts)), encoding="utf-8")
+    made = tables(verdicts) | {"runs": what_was_run(found)}
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), made), encoding="utf-8")
     document = msgspec.json.format(msgspec.json.encode(verdicts), indent=1)
     (DOCS / "results" / "verdicts.json").write_bytes(document + b"\n")
     for name, results in found.items():
@@ -56,6 +59,26 @@ def tables(verdicts: Mapping[str, Sequence[Verdict]]) -> dict[str, str]:
     """The parts of the page by the name of their mark."""
     return {"sentences": by_sentence(verdicts), "totals": totals(verdicts), "contradicted": decided(verdicts, 1),
             "undecided": undecided(verdicts), "supported": decided(verdicts, 0)}  # fmt: skip
+
+
+def what_was_run(found: Mapping[str, Results]) -> str:
+    """Each folder: its collections, how many runs of each method, how long they were, and where they were computed."""
+    lines = [HEAD, "|---|---|---|---|---|---|"]
+    for name, results in found.items():
+        runs = {record.key: record for record in results.records}.values()
+        methods = Counter(record.learner for record in runs)
+        engines = Counter("a GPU" if record.engine else "the CPU" for record in runs)
+        commands = "; ".join(f"`{shlex.join(start.command)}`" for start in results.starts if start.command)
+        cells = [
+            f"[{name}](results/{name.lower()}/report.md)",
+            ", ".join(results.axis("collection")),
+            f"{len(runs):,}: " + ", ".join(f"{method} {number:,}" for method, number in methods.items()),
+            f"{sum(record.impressions for record in runs) / 1e6:,.0f} million",
+            ", ".join(f"{place} {number:,}" for place, number in engines.items()),
+            commands,
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def by_sentence(verdicts: Mapping[str, Sequence[Verdict]]) -> str:

@@ -1,8 +1,12 @@
 """The tables of docs/paper.md are written from verdicts; nothing else on the page is touched."""
 
+import msgspec
 from website import paper
 
 from rankloop.studies.claims.verdicts import Verdict
+from rankloop.studies.held import Start
+from rankloop.studies.records import write_summary
+from rankloop.studies.specification import load_study, to_toml
 
 
 def verdict(number, decision, **more):
@@ -46,3 +50,33 @@ def test_the_page_has_the_marks():
     page = (paper.DOCS / "paper.md").read_text(encoding="utf-8")
     assert "<!-- sentences -->" in page
     assert "<!-- totals -->" in page
+
+
+def test_what_was_run_counts_runs_that_grids_share_once(made_up):
+    study = load_study("quick")
+    results = made_up(study)
+    results.starts = (Start(("rankloop", "run", "quick")),)
+    twice = [*results.records, *(msgspec.structs.replace(one, grid="again") for one in results.records)]
+    results.records = twice
+    (line,) = paper.what_was_run({"Quick": results}).splitlines()[2:]
+    assert "[Quick](results/quick/report.md)" in line
+    assert "| 60: DBGD 10, PMGD 10, COLTR 10, PDGD 10, ROLTR 10, MDPRank 10 |" in line
+    assert "| 1 million | the CPU 60 | `rankloop run quick` |" in line
+
+
+def test_a_page_from_the_template_has_every_table():
+    template = (paper.DOCS.parent / "website" / "paper_template.md").read_text(encoding="utf-8")
+    made = paper.tables(FOUND) | {"runs": "RUNS"}
+    page = paper.with_tables(template, made)
+    assert all(text in page for text in made.values())
+    assert page.count("<!-- end -->") == len(made)
+
+
+def test_parts_of_a_study_are_one_and_the_first_counts(made_up, tmp_path):
+    study = load_study("quick")
+    for name, keep in (("a", lambda cell: cell.seed < 3), ("b", lambda cell: cell.seed > 1)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "study.toml").write_text(to_toml(study), encoding="utf-8")
+        write_summary(tmp_path / name, made_up(study, keep=keep))
+    whole = paper.joined([str(tmp_path / "a"), str(tmp_path / "b")])
+    assert len(whole.records) == 60
