@@ -9,7 +9,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import Guards, ModelSettings, Weights, Zeros
 from rankloop.rankers import MLP
-from rankloop.web.dashboard.explorer import asked, explained, plain
+from rankloop.web.dashboard.explorer import asked, explained
 from rankloop.web.dashboard.recent import Page
 
 FEATURES = np.array([[3.0, 0.0], [2.0, 0.0], [1.0, 5.0]], np.float32)
@@ -72,7 +72,3 @@ def test_a_query_that_nobody_asked_is_not_explained_and_a_network_has_no_parts()
     network = settings(learner=ROLTR(ranker=MLP(hidden=(4,))), start=Zeros())
     found = explained("red shoes", [page(network, 1)], network, Fold(network).view())
     assert all(one.reasons == [] for one in found.model)
-
-
-def test_queries_are_the_same_however_they_were_typed():
-    assert plain(" A  b\tC ") == "a b c"

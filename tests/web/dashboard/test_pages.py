@@ -278,3 +278,22 @@ def test_a_model_of_another_name_is_escaped_in_its_address(tmp_path):
     with running(str(tmp_path / "log.db"), prepare=prepare) as service:
         text = httpx.get(f"{service.url}/models/a.b-c_1").text
         assert 'href="/models/a.b-c_1/queries"' in text
+
+
+def test_where_it_helps_and_hurts_is_what_the_api_says(client):
+    text = client.get("/models/shop/queries").text
+    report = client.get("/v1/models/shop/queries").json()
+    assert report["verdict"].replace("'", "&#39;") in text
+    assert len(report["queries"]) > 10
+    shown = re.findall(r'<tr><th scope="row"><a href="/models/shop/queries\?q=[^"]+">(.*?)</a>', text)
+    assert shown == [one["query"] for one in report["queries"][: len(shown)]]
+    assert len(shown) >= 10
+
+
+def test_actions_are_compared_by_name_where_there_are_several(tmp_path):
+    settings = shop(actions={"click": 0.2, "purchase": 1.0})
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, settings, 2, 4)) as service:
+        text = httpx.get(f"{service.url}/models/shop").text
+        told = httpx.get(f"{service.url}/v1/models/shop/actions").json()["actions"]
+        assert [one["name"] for one in told] == ["click", "purchase"]
+        assert all(f"<li>{one['sentence']}</li>" in text for one in told)

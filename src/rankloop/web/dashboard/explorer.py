@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.live.evidence import plain
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
 from rankloop.web.bars import Bar, bar, largest
@@ -18,15 +19,6 @@ from rankloop.web.dashboard.recent import Page
 REASONS = 4
 DEEP = 20
 """Places of an order that are shown at most."""
-
-
-def plain(query: str) -> str:
-    """The same query, however it was typed.
-
-    >>> plain("  Oak  DESK ")
-    'oak desk'
-    """
-    return " ".join(query.casefold().split())
 
 
 class Asked(NamedTuple):

@@ -1,11 +1,15 @@
 """The dashboard's addresses: all models, one model and what it has learned, its charts as JSON and CSV, the service."""
 
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from rankloop.live.errors import RequestError
+from rankloop.live import evidencing
+from rankloop.live.acting import ActionEvidence
+from rankloop.live.contrasts import queries_report, segments_report
+from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import USUAL, now
@@ -16,7 +20,7 @@ from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
 from rankloop.web.dashboard.plain_words import settings_in_words
-from rankloop.web.dashboard.reading import EMPTY, LOOKED, Reading
+from rankloop.web.dashboard.reading import EMPTY, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
 from rankloop.web.dashboard.trail import since
@@ -26,6 +30,8 @@ from rankloop.web.spreadsheets import csv_file
 CHART_MINUTES = 180
 LATENCY_MINUTES = 15
 SERVICE_CHARTS = ("latency", "errors")
+EVIDENCE = 25
+"""Frequent queries that are compared on the page, at most; the API has more."""
 QUERIES = 40
 """Queries to pick from, at most."""
 LONGEST = 1_000
@@ -115,7 +121,22 @@ class _Looking:
             "bars": panels.weight_bars(model),
             "offered": OFFERED.get(model.view().mode, ()),
             "walk": self._frame.walk_through(request, model),
+            "actions": await self._actions(model),
         }
+
+    async def _actions(self, model: LiveModel) -> list[ActionEvidence]:
+        with suppress(StoreError):
+            return (await evidencing.actions(self._service, model)).actions
+        return []
+
+    async def _evidence(self, model: LiveModel) -> dict[str, Any]:
+        """Where the learned order helps and hurts; nothing while the store is down and nobody learns here."""
+        with suppress(StoreError):
+            return {
+                "evidence": await evidencing.queries(self._service, model, EVIDENCE),
+                "segments": await evidencing.segments(self._service, model),
+            }
+        return {"evidence": queries_report(None, EVIDENCE), "segments": segments_report(None)}
 
     async def _queries(self, request: Request) -> Response:
         model, over = self._frame.asked(request)
@@ -127,7 +148,8 @@ class _Looking:
         found = explorer.explained(chosen, pages, model.settings, model.view()) if pages else None
         return self._frame.tab(
             request, "queries", "queries.html", model, query=query, known=known[:QUERIES], found=found,
-            looked=len(pages), most=LOOKED, trouble=trouble, reading=reading, oob=False,
+            looked=len(pages), trouble=trouble, reading=reading, oob=False,
+            **await self._evidence(model),
         )  # fmt: skip
 
     async def _learning(self, request: Request) -> Response:
