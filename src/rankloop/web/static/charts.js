@@ -139,7 +139,7 @@
     const across = Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, data.time ? { size: 40, space: 70, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
     const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 });
     return {
-      width: width, height: height, series: series, bands: bands, padding: [10, 14, 0, 0],
+      width: width, height: height, series: series, bands: bands, padding: [10, data.time ? 24 : 14, 0, 0],
       scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
       axes: [across, up],
       legend: { live: false }, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
