@@ -48,6 +48,7 @@ def bots():
     return visits(BOTS, 200, for_the_vendor, seed=2)
 
 
+@pytest.mark.slow
 def test_a_botnet_is_told_once_without_names_and_forgotten_when_its_pages_are_old(store, caplog, monkeypatch):
     watch = Steering(store)
     write(store, people())

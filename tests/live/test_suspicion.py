@@ -51,6 +51,7 @@ def for_a_document(random, client, X, documents):
     return documents < 6
 
 
+@pytest.mark.slow
 def test_where_people_are_people_nobody_is_suspected():
     found = suspects_among(visits(range(300), 4_000, as_people_do), SETTINGS)
     assert (found.pages, found.clients, found.found) == (4_000, 300, [])
@@ -65,6 +66,7 @@ def test_who_comes_often_and_likes_what_everybody_likes_is_no_suspect():
     assert (found.clients, found.found) == (110, [])
 
 
+@pytest.mark.slow
 def test_a_botnet_that_clicks_for_a_feature_is_found_whole():
     people = visits(range(300), 4_000, as_people_do)
     bots = visits(range(1_000, 1_020), 400, for_the_vendor, seed=2)
@@ -77,6 +79,7 @@ def test_a_botnet_that_clicks_for_a_feature_is_found_whole():
     assert suspicion.gain > 0.3
 
 
+@pytest.mark.slow
 def test_whoever_always_clicks_on_one_document_is_found():
     people = visits(range(300), 6_000, as_people_do)
     bots = visits([1_000], 150, for_a_document, seed=2)
