@@ -46,6 +46,29 @@ def test_decisions_are_found_newest_first_among_the_pages_of_a_model_alone(store
     assert store.decisions(1, 1) == [written[6]]
 
 
+def test_what_was_made_of_a_page_is_found_by_its_number_the_newest_of_it(store):
+    kinds = [Kind.SHOWN, Kind.CLICKED, Kind.CLOSED, Kind.LATE, Kind.CLICKED]
+    written = [event(place, 1, kind, number=7) for place, kind in enumerate(kinds, 1)]
+    write(store, [*written, event(6, 1, Kind.CLOSED, number=8), event(7, 2, Kind.LATE, number=7)])
+    assert store.ended(1, 7) == written[3]
+    with store.transaction() as transaction:
+        assert transaction.ended(1, 7) == written[3]
+        assert transaction.ended(1, 8).offset == 6
+        assert transaction.ended(1, 9) is None
+    assert store.ended(2, 7).offset == 7
+
+
+def test_what_happened_on_an_open_page_is_kept_beside_what_it_is_worth(store):
+    told, plain = waiting(1)._replace(actions=bytes(4)), waiting(2)
+    write(store, [event(1)], [told, plain])
+    assert (store.open_impression(1, 1), store.open_impression(1, 2)) == (told, plain)
+    told = told._replace(clicks=bytes([1] * 8), actions=bytes([1, 2, 3, 4]))
+    write(store, clicked=[told])
+    assert store.open_impression(1, 1) == told
+    with store.transaction() as transaction:
+        assert transaction.open_impressions([(1, 1)]) == {(1, 1): told}
+
+
 def test_events_are_filtered_by_kind_and_model_and_limited_in_order(store):
     kinds = [Kind.SHOWN, Kind.CLICKED, Kind.CLOSED]
     write(store, [event(n, model=n % 2, kind=kinds[n % 3], body=b"") for n in range(1, 13)])
