@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankloop.live.events import PRECISIONS, Closing, Event, Impression, Kind, decode, encode
+from rankloop.live.events import ENDED, PRECISIONS, Closing, Event, Impression, Kind, decode, encode
 from rankloop.live.fold import Fold, View
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import Guards, ModelSettings
@@ -53,7 +53,7 @@ class Diary:
         if event.kind in (Kind.SHOWN, Kind.CLICKED):
             return None
         shown = None
-        if event.kind == Kind.CLOSED:
+        if event.kind in ENDED:
             shown = self.events[decode(event.kind, event.body).shown - 1]
         return fold.apply(event, shown)
 

@@ -147,3 +147,28 @@ def test_chance_is_called_chance():
     evidence = noted()
     evidence.queries.sums[:2] = last[:2]
     assert queries_report(evidence, 5).verdict == "Of 2 queries with enough pages, none can be told from chance."
+
+
+def pages_until_called(seed, control, rates, step=1_000, most=80_000):
+    """Pages of one query among 50 until it is called, with a look after each 1,000: people who come once."""
+    rng = np.random.default_rng(seed)
+    sums = np.zeros((50, 2, 3, PARTS), np.float32)
+    for pages in range(step, most, step):
+        for cell in range(len(sums)):
+            for side, share in enumerate((1 - control, control)):
+                parts = rng.multinomial(round(step * share), [1 / PARTS] * PARTS)
+                clicks = rng.binomial(parts, rates[side] if cell == 0 else 0.3)
+                sums[cell, side] += parts, clicks, clicks
+        if contrasts(list(sums))[0].verdict == "helps":
+            return pages
+    return most
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("control", "learned", "pages"),
+    [(0.05, 0.45, 7_000), (0.05, 0.36, 32_000), (0.2, 0.45, 2_000), (0.2, 0.36, 10_000)],
+)
+def test_it_takes_the_pages_that_the_documentation_says(control, learned, pages):
+    medians = np.median([pages_until_called(seed, control, (learned, 0.3)) for seed in range(7)])
+    assert 0.5 * pages <= medians <= 2 * pages

@@ -52,6 +52,27 @@ def test_a_page_and_what_came_late_are_noted_as_the_whole_page_would_have_been()
     assert again.state() == mine.state()
 
 
+def test_killed_after_any_event_it_goes_on_to_the_same_bits():
+    diary = Diary(settings(guards=Guards(control=0.3)))
+    rng = np.random.default_rng(5)
+    pages = []
+    for who in range(1, 40):
+        bits = rng.integers(4, size=3)
+        values = [max((bit & 1) * 0.25, (bit >> 1) * 1.0) for bit in bits.tolist()]
+        pages.append((*closed(diary, who % 9, values, bits.tolist()), values, bits.tolist()))
+        if who % 4 == 0:
+            shown, closing, before, known = pages[int(rng.integers(len(pages)))]
+            later(diary, shown, closing, before, [1.0] * 3, known, [bit | 2 for bit in known])
+        if who == 20:
+            diary.control(Kind.ROLLED_BACK, encode(Restored(0, diary.fold.state())))
+    fold = Fold(diary.settings)
+    for event in diary.events:
+        diary.apply_to(fold, event)
+        fold = Fold.restored(diary.settings, fold.state(), fold.offset)
+    assert fold.state() == diary.fold.state()
+    assert fold.noted.acts.late[1] > 0
+
+
 def test_what_is_late_on_an_erased_page_is_of_nobody():
     diary = Diary(settings())
     shown, closing = closed(diary, 1, [0.25, 0.0, 0.0], [1, 0, 0])
