@@ -20,7 +20,7 @@ class Shape(NamedTuple):
     blocks: int
 
 
-SHAPES = (Shape(8, 384, 1), Shape(4, 256, 2), Shape(2, 128, 6), Shape(1, 128, 8))
+SHAPES = (Shape(8, 384, 1), Shape(4, 256, 2), Shape(2, 96, 6), Shape(1, 96, 8))
 """From many runs that share a seed to runs that share none."""
 
 

@@ -18,6 +18,7 @@ DEVICE void learn(const Settings &settings, double *, double *state, float *scor
     const bool taught = seen >= 2 && 0 < clicked && clicked < seen;
     if (taught) {
         log_remaining(scores, n, settings.temperature, scratch, page, k);
+#pragma unroll 1
         for (int t = lane; t < seen; t += LANES) {
             const Two both = exp_both(page.z[t] - page.remaining[t], page.remaining[t + 1] - page.remaining[t]);
             page.own[t] = both.a, page.kept[t] = both.b;
@@ -25,6 +26,7 @@ DEVICE void learn(const Settings &settings, double *, double *state, float *scor
         warp_sync();
         // The scratch has done its work: rest[lower][t], then the slope of each pair.
         double *rest = scratch, *slopes = scratch + k * k;
+#pragma unroll 1
         for (int lower = 1 + lane; lower < seen; lower += LANES) {
             double sum = page.kept[lower];
             rest[lower * k + lower] = sum;
@@ -34,6 +36,7 @@ DEVICE void learn(const Settings &settings, double *, double *state, float *scor
             }
         }
         warp_sync();
+#pragma unroll 1
         for (int pair = lane; pair < seen * seen; pair += LANES) {
             const int lower = pair / seen, upper = pair % seen;
             if (upper >= lower) continue;
@@ -50,6 +53,7 @@ DEVICE void learn(const Settings &settings, double *, double *state, float *scor
             slopes[lower * k + upper] = slope;
         }
         warp_sync();
+#pragma unroll 1
         for (int t = lane; t < seen; t += LANES) {
             double sum = 0.0;
             for (int upper = 0; upper < t; upper++) sum -= slopes[t * k + upper];

@@ -38,7 +38,7 @@ struct Person {
 };
 
 // Fills a person's tables, if they are such a one. `grades` is how many there are. One thread.
-DEVICE void meet(const People &people, int grades, Person &person) {
+CALLED void meet(const People &people, int grades, Person &person) {
     person.alone = people.people == 1 && !people.by_row[0];
     for (int k = 0; k < people.ranks && person.alone; k++)
         for (int last = 1; last <= k; last++)
@@ -64,6 +64,7 @@ DEVICE void click_person(const Person &person, uint64 seed, int64 impression, co
     const int lane = lane_index();
     const uint64 key = stream_key(seed, USER, impression);
     const uint64 patience = person.stops ? stream_key(seed, PATIENCE, impression) : key;
+#pragma unroll 1
     for (int k = lane; k < shown; k += LANES) {
         const int grade = grades[k];
         const double gamma = person.attraction[grade];
@@ -78,6 +79,7 @@ DEVICE void click_person(const Person &person, uint64 seed, int64 impression, co
         // Whoever does not go on clicks no more.
         if (lane == 0) {
             bool looking = true;
+#pragma unroll 1
             for (int k = 0; k < shown; k++) {
                 if (!looking) clicks[k] = 0.0;
                 looking = looking && looks.patience[k] > 0.0;
@@ -88,13 +90,14 @@ DEVICE void click_person(const Person &person, uint64 seed, int64 impression, co
 }
 
 // Fills `clicks` with 0 or 1; `first` is the row of the query's first candidate. One warp.
-DEVICE void click_people(const People &people, uint64 seed, int64 impression, const int *page, const int *grades,
+CALLED void click_people(const People &people, uint64 seed, int64 impression, const int *page, const int *grades,
                          int shown, int64 first, Looks &looks, double *clicks) {
     const int lane = lane_index();
     const int who = who_comes(people, seed, impression);
     const bool by_row = people.by_row[who], stops = people.stops[who];
     const double *attraction = people.attraction + people.begin[who];
     const uint64 key = stream_key(seed, USER, impression), patience = stream_key(seed, PATIENCE, impression);
+#pragma unroll 1
     for (int k = lane; k < shown; k += LANES) {
         const int grade = grades[k];
         const double gamma = attraction[by_row ? first + page[k] : grade];

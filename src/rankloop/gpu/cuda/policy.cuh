@@ -17,12 +17,13 @@ struct Page {
 };
 
 // The documents of the largest keys, largest first, the later one of two that are equal. The keys are used up.
-DEVICE void take_one_by_one(int64 *keys, int n, int *chosen, int count) {
+CALLED void take_one_by_one(int64 *keys, int n, int *chosen, int count) {
     const int lane = lane_index();
     int64 best = LOWEST;
     int place = -1;
     for (int i = lane; i < n; i += LANES)
         if (keys[i] >= best) best = keys[i], place = i;
+#pragma unroll 1
     for (int t = 0; t < count; t++) {
         const int64 top = warp_max64(best);
         const int where = warp_max32(best == top ? place : -1);
@@ -43,6 +44,7 @@ DEVICE void take_one_by_one(int64 *keys, int n, int *chosen, int count) {
 DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *spare, int *places) {
     const int lane = lane_index();
     int64 best = LOWEST;
+#pragma unroll 4
     for (int i = lane; i < n; i += LANES) best = keys[i] > best ? keys[i] : best;
     spare[lane] = best;
     warp_sync();
@@ -56,6 +58,7 @@ DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *spar
     const int64 least = __shfl_sync(SAME_WARP, best, holder);
     warp_sync();
     int found = 0;
+#pragma unroll 1
     for (int first = 0; first < n; first += LANES) {
         const int i = first + lane;
         const int64 key = i < n ? keys[i] : LOWEST;
@@ -74,6 +77,7 @@ DEVICE void take_largest(int64 *keys, int n, int *chosen, int count, int64 *spar
         const int64 key = spare[lane];
         int rank = 0;
         // They stand in the order of documents, so a later one comes before an equal earlier one.
+#pragma unroll 2
         for (int other = 0; other < found; other++) rank += spare[other] > key || (spare[other] == key && other > lane);
         if (rank < count) chosen[rank] = places[lane];
     }
@@ -89,11 +93,14 @@ DEVICE double scaled(float score, double temperature) {
     return temperature == 1.0 ? static_cast<double>(score) : static_cast<double>(score) / temperature;
 }
 
+DEVICE double unscaled(double slope, double temperature) { return temperature == 1.0 ? slope : slope / temperature; }
+
 // L_t in `page.remaining`, from the scores; `scratch` is left with exp(z - largest not shown), 0 for what is shown.
 DEVICE void log_remaining(const float *scores, int n, double temperature, double *scratch, Page &page, int k) {
     const int lane = lane_index();
     for (int i = lane; i < n; i += LANES) scratch[i] = scaled(scores[i], temperature);
     warp_sync();
+#pragma unroll 1
     for (int t = lane; t < k; t += LANES) {
         const int d = page.documents[t];
         page.z[t] = scratch[d];
@@ -108,9 +115,10 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     highest = warp_max64(highest);
     const double largest = as_float64(highest ^ ((highest >> 63) & 0x7FFFFFFFFFFFFFFFLL));
     const double shift = largest > minus_infinity() ? largest : 0.0;
-#pragma unroll 4
+#pragma unroll 2
     for (int i = lane; i < n; i += LANES) scratch[i] = exp_here(scratch[i] - shift);
     warp_sync();
+#pragma unroll 1
     for (int part = lane; part < 4; part += LANES) {
         double sum = 0.0;
 #pragma unroll 8
@@ -118,12 +126,15 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
         page.quarter[part] = sum;
     }
     // The largest of what remains at each step, from there down.
+#pragma unroll 1
     for (int t = lane; t <= k; t += LANES) {
         double top = largest;
+#pragma unroll 1
         for (int u = k - 1; u >= t; u--) top = larger(top, page.z[u]);
         page.top[t] = top;
     }
     warp_sync();
+#pragma unroll 1
     for (int t = lane; t < k; t += LANES) {
         const Two both = exp_both(page.top[t + 1] - page.top[t], page.z[t] - page.top[t]);
         page.kept[t] = both.a, page.own[t] = both.b;
@@ -140,6 +151,7 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
         page.largest = largest;
     }
     warp_sync();
+#pragma unroll 1
     for (int t = lane; t <= k; t += LANES)
         page.remaining[t] = page.mass[t] > 0.0 ? page.top[t] + log_(page.mass[t]) : minus_infinity();
     warp_sync();
@@ -148,6 +160,7 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
 // The gradient of the sum of G_t log pi(a_t | s_t) with respect to the scores, in place of them. `returns` is used up.
 DEVICE void policy_gradient(float *scores, int n, double temperature, const double *scratch, Page &page, int k) {
     const int lane = lane_index();
+#pragma unroll 1
     for (int t = lane; t < k; t += LANES) {
         const Two both = exp_both(t > 0 ? page.remaining[t] - page.remaining[t - 1] : 0.0, page.z[t] - page.remaining[t]);
         page.kept[t] = both.a, page.own[t] = both.b;
@@ -163,11 +176,12 @@ DEVICE void policy_gradient(float *scores, int n, double temperature, const doub
             carried += earned;
             page.returns[t] = earned - page.own[t] * carried;
         }
-        page.not_shown = -carried * rest / temperature;
+        page.not_shown = unscaled(-carried * rest, temperature);
     }
     warp_sync();
     for (int i = lane; i < n; i += LANES) scores[i] = static_cast<float>(scratch[i] * page.not_shown);
     warp_sync();
-    for (int t = lane; t < k; t += LANES) scores[page.documents[t]] = static_cast<float>(page.returns[t] / temperature);
+#pragma unroll 1
+    for (int t = lane; t < k; t += LANES) scores[page.documents[t]] = static_cast<float>(unscaled(page.returns[t], temperature));
     warp_sync();
 }

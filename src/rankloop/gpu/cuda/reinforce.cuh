@@ -7,7 +7,7 @@ DEVICE double decayed(double rate, double decay, double floor) {
 }
 
 // Rewards to returns, from the bottom of the page up.
-DEVICE void accumulate_returns(double *values, int k, double discount, bool discount_steps) {
+CALLED void accumulate_returns(double *values, int k, double discount, bool discount_steps) {
     double following = 0.0;
     for (int t = k - 1; t >= 0; t--) {
         following = values[t] + discount * following;
@@ -23,7 +23,8 @@ DEVICE void accumulate_returns(double *values, int k, double discount, bool disc
 }
 
 // rankloop.propensities.swaps.note_swaps: how likely each pair of neighbours was to stand the other way round.
-DEVICE void note_swaps(Page &page, int k) {
+CALLED void note_swaps(Page &page, int k) {
+#pragma unroll 1
     for (int t = lane_index(); t < k - 1; t += LANES) {
         const double a = exp_(page.z[t] - page.remaining[t]), b = exp_(page.z[t + 1] - page.remaining[t]);
         const double rest = exp_(page.remaining[t + 2] - page.remaining[t]);
@@ -33,7 +34,7 @@ DEVICE void note_swaps(Page &page, int k) {
 }
 
 // rankloop.propensities.learning: count the swaps (the sums alone, which the curve follows from), then draw it anew.
-DEVICE void learn_curve(const Settings &settings, const double *tables, double *state, const Page &page, int k,
+CALLED void learn_curve(const Settings &settings, const double *tables, double *state, const Page &page, int k,
                         int page_size) {
     const int pairs = page_size - 1;
     double *sums = state + SWAPS, *curve = state + CURVE;
@@ -60,6 +61,7 @@ DEVICE void learn_curve(const Settings &settings, const double *tables, double *
 DEVICE bool earn(const Settings &settings, double *tables, double *state, Page &page, int k) {
     const int lane = lane_index();
 #if LEARNER == MDPRANK
+#pragma unroll 1
     for (int t = lane; t < k; t += LANES)
         page.returns[t] = tables[CLICK_REWARD + page.grades[t]] * tables[SKIP_REWARD + t];
 #else
@@ -68,6 +70,7 @@ DEVICE bool earn(const Settings &settings, double *tables, double *state, Page &
         for (int t = 0; t < k; t++) any = any || page.clicks[t] > 0.0;
         if (!any) return false;
     }
+#pragma unroll 1
     for (int t = lane; t < k; t += LANES) {
         if (settings.flags & LEARNED) {
             const double looked = larger(state[CURVE + t], settings.clip);
@@ -83,6 +86,7 @@ DEVICE bool earn(const Settings &settings, double *tables, double *state, Page &
     warp_sync();
 #if LEARNER == ROLTR
     if (settings.flags & BASELINE) {
+#pragma unroll 1
         for (int t = lane; t < k; t += LANES) {
             double &mean = state[MEAN_RETURN + t], &count = state[RETURN_COUNT + t];
             const double value = page.returns[t];
@@ -130,6 +134,7 @@ DEVICE void learn(const Settings &settings, double *tables, double *state, float
     if (learns_curve) note_swaps(page, k);
     if (taught) {
         // The variance needs the returns, which the gradient uses up; the masses are not needed any more.
+#pragma unroll 1
         for (int t = lane_index(); t < k; t += LANES) page.mass[t] = page.returns[t];
         warp_sync();
         policy_gradient(scores, n, settings.temperature, scratch, page, k);

@@ -72,6 +72,7 @@ DEVICE void prepare(const Problem &problem, Shared &shared, const Arrays &arrays
     const int64 begin = problem.offsets[number];
     const int n = static_cast<int>(problem.offsets[number + 1] - begin);
     const char *rows = reinterpret_cast<const char *>(problem.features + begin * STRIDE);
+#pragma unroll 2
     for (int64 at = first * 128; at < static_cast<int64>(n) * STRIDE * 4; at += step * 128) prefetch(rows + at);
     Query &query = shared.query[side];
     if (first == 0) query.number = number, query.begin = begin, query.candidates = n;
@@ -79,6 +80,7 @@ DEVICE void prepare(const Problem &problem, Shared &shared, const Arrays &arrays
         query.norm[m] = problem.measures.norm[m * problem.measures.queries + number];
     uint8 *grades = arrays.grades + side * arrays.room;
     const uint64 key = stream_key(seed, POLICY, impression);
+#pragma unroll 1
     for (int i = first; i < n; i += step) {
         grades[i] = problem.grades[begin + i];
         arrays.noise[i] = log_(-log_(uniform(key, i)));
@@ -185,12 +187,14 @@ DEVICE void note(const Problem &problem, const Shared &shared, int g, int64 impr
     const Measures &measures = problem.measures;
     const Page &page = shared.page[g];
     const int64 at = static_cast<int64>(shared.run[g]) * problem.impressions + impression, metrics = measures.metrics;
+#pragma unroll 1
     for (int m = lane_index(); m < metrics; m += LANES)
         problem.values[at * metrics + m] =
             m < METRICS ? measure(shared.metric[m], query.norm[m], page.grades, k)
                         : measure(metric_of(measures, m), measures.norm[m * measures.queries + query.number], page.grades, k);
     if (lane_index() == LANES - 1) {
         int clicked = 0;
+#pragma unroll 2
         for (int t = 0; t < k; t++) clicked += page.clicks[t] > 0.0;
         problem.clicks[at] = static_cast<uint8>(clicked);
     }
@@ -207,6 +211,7 @@ DEVICE void show_and_learn(const Problem &problem, Shared &shared, const Arrays 
     const uint8 *grades = arrays.grades + (impression & 1) * arrays.room;
     take_largest(reinterpret_cast<int64 *>(scratch), n, page.documents, k, reinterpret_cast<int64 *>(page.looks.seen),
                  page.order);
+#pragma unroll 1
     for (int t = lane_index(); t < k; t += LANES) page.grades[t] = grades[page.documents[t]];
     warp_sync();
     if (shared.person[g].alone)
@@ -217,6 +222,7 @@ DEVICE void show_and_learn(const Problem &problem, Shared &shared, const Arrays 
     note(problem, shared, g, impression, query, k);
     learn(settings, shared.tables[g], shared.state[g], scores, n, scratch, page, k, page_size);
     // Rows are added up some at a time: those beyond the candidates count nothing.
+#pragma unroll 1
     for (int i = n + lane_index(); i < (n + ROWS - 1) / ROWS * ROWS; i += LANES) scores[i] = 0.0f;
 }
 
@@ -261,6 +267,7 @@ DEVICE void ascend(const float *X, int n, const Shared &shared, const Arrays &ar
         for (int g = 0; g < SHARE; g++) slope[g].x = slope[g].y = 0.0f;
         const float *x = X + j;
         read_rows(x, rows);
+#pragma unroll 1
         for (int i = 0; i < n; i += ROWS) {
             Pair next[ROWS];
             // Behind the last row of all stand rows of zeros: what is read too far is never used.
@@ -319,39 +326,51 @@ DEVICE void spread(const Problem &problem, const float *X, int n, int64 impressi
 #endif
 
 // Bring a block's runs into shared memory.
-DEVICE void carry_in(const Problem &problem, Shared &shared, const Arrays &arrays) {
+CALLED void carry_in(const Problem &problem, Shared &shared, const Arrays &arrays) {
     const Measures &measures = problem.measures;
+#pragma unroll 1
     for (int g = 0; g < GROUP; g++) {
         const int64 run = shared.run[g];
+#pragma unroll 1
         for (int j = thread_index(); j < STRIDE; j += THREADS) {
             const double kept = run < 0 ? 0.0 : problem.weights[run * STRIDE + j];
             arrays.weights[g * STRIDE + j] = kept;
             arrays.rounded[g * STRIDE + j] = static_cast<float>(kept);
         }
+#pragma unroll 1
         for (int j = thread_index(); j < arrays.room; j += THREADS) arrays.scores[g * arrays.room + j] = 0.0f;
+#pragma unroll 1
         for (int j = thread_index(); j < STATE && run >= 0; j += THREADS) shared.state[g][j] = problem.state[run * STATE + j];
+#pragma unroll 1
         for (int j = thread_index(); j < TABLES && run >= 0; j += THREADS) shared.tables[g][j] = problem.tables[run * TABLES + j];
     }
+#pragma unroll 1
     for (int g = thread_index(); g < GROUP; g += THREADS) {
         // Who has no run in a block that is not full scores as its first one does.
         const int run = shared.run[g] < 0 ? shared.run[0] : shared.run[g];
         shared.settings[g] = problem.settings[run];
         meet(*shared.settings[g].people, static_cast<int>(problem.highest_grade) + 1, shared.person[g]);
     }
+#pragma unroll 1
     for (int m = thread_index(); m < METRICS && m < measures.metrics; m += THREADS) {
         Metric metric = metric_of(measures, m);
+#pragma unroll 1
         for (int grade = 0; grade < GRADES_SEEN; grade++) shared.gain[m][grade] = metric.gain[grade];
+#pragma unroll 1
         for (int t = 0; t < RANKS && t < measures.ranks; t++) shared.weight[m][t] = metric.weight[t];
         metric.gain = shared.gain[m], metric.weight = shared.weight[m];
         shared.metric[m] = metric;
     }
 }
 
-DEVICE void carry_out(const Problem &problem, const Shared &shared, const Arrays &arrays) {
+CALLED void carry_out(const Problem &problem, const Shared &shared, const Arrays &arrays) {
+#pragma unroll 1
     for (int g = 0; g < GROUP; g++) {
         const int64 run = shared.run[g];
         if (run < 0) continue;
+#pragma unroll 1
         for (int j = thread_index(); j < STRIDE; j += THREADS) problem.weights[run * STRIDE + j] = arrays.weights[g * STRIDE + j];
+#pragma unroll 1
         for (int j = thread_index(); j < STATE; j += THREADS) problem.state[run * STATE + j] = shared.state[g][j];
     }
 }
