@@ -45,8 +45,8 @@ class Demonstration:
         return end(self.process)
 
     def curve(self):
-        """The chart's data."""
-        return httpx.get(f"{self.url}/demo/curve.json").json()
+        """The points of the chart."""
+        return httpx.get(f"{self.url}/demo/curve.json").json()["points"]
 
     def weights(self, model="rankloop-demo"):
         """What a model of the service believes, as its API tells it."""

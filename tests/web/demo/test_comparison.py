@@ -1,4 +1,4 @@
-"""Model and rival are made through the API; the shadow learns as the model does, from the rival's pages."""
+"""The model is made through the API, and a rival where one is asked for: what they are told, and what clicks teach."""
 
 import asyncio
 from types import SimpleNamespace
@@ -8,8 +8,7 @@ import pytest
 
 from rankloop.client import ServiceError
 from rankloop.errors import SettingsError
-from rankloop.learners import ROLTR
-from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, Comparison, Rules, Shown, start_of, words
+from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, RIVALS, Comparison, Rules, Shown, start_of
 from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.features import FEATURES
 
@@ -45,26 +44,33 @@ def page(model=MODEL, impression="signed"):
 
 
 def taught(service, shown, clicked):
-    comparison = Comparison(service, seed=1)
-    return asyncio.run(comparison.teach(shown, clicked)), comparison.shadow_weights
+    return asyncio.run(Comparison(service, seed=1).teach(shown, clicked))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"learner": "DBGD"}, {"reward": "ips"}, {"rival_reward": ""}, {"step": 0}, {"rival_step": 1.5}]
-)
-def test_rules_that_make_no_learner_are_refused(wrong):
-    with pytest.raises(SettingsError, match=f"demo: {next(iter(wrong))}"):
-        Rules(**wrong)
+def begun(service, rules):
+    asyncio.run(Comparison(service, seed=3).begin(rules))
+    return service.made
 
 
-def test_both_models_are_made_anew_each_with_its_own_rule():
+def test_a_rival_that_does_not_exist_is_refused():
+    with pytest.raises(SettingsError, match="demo: rival must be one of"):
+        Rules(rival="Oracle")
+
+
+def test_unless_one_is_asked_for_there_is_no_rival_and_an_earlier_one_goes():
     service = Service(existing=["shop", RIVAL])
-    asyncio.run(Comparison(service, seed=3).begin(Rules(rival_reward="naive+", rival_step=0.1)))
+    assert list(begun(service, Rules())) == [MODEL]
     assert service.deleted == [RIVAL]
-    assert list(service.made) == [MODEL, RIVAL]
+
+
+@pytest.mark.parametrize("rival", [rival for rival in RIVALS.values() if rival.learner is not None])
+def test_model_and_rival_are_made_anew_each_with_its_own_method(rival):
+    service = Service(existing=[MODEL, "shop", RIVAL])
+    assert list(begun(service, Rules(rival=rival.name))) == [MODEL, RIVAL]
+    assert service.deleted == [MODEL, RIVAL]
     assert service.made[MODEL]["learner"]["learner"] == "Posterior"
-    assert service.made[RIVAL]["learner"]["reward"] == "naive+"
-    assert service.made[RIVAL]["learner"]["learning_rate"] == 0.1
+    assert service.made[RIVAL]["learner"]["reward"] == rival.learner.reward
+    assert service.made[RIVAL]["learner"]["learning_rate"] == rival.learner.learning_rate
     assert service.made[RIVAL]["start"]["weights"] == engine_order().tolist()
     for made in service.made.values():
         order, scale = np.array(made["start"]["weights"]), engine_order()
@@ -72,32 +78,27 @@ def test_both_models_are_made_anew_each_with_its_own_rule():
         assert made["seed"] == 3
 
 
+def test_what_a_page_says_of_a_rival_is_words_and_no_symbols():
+    for rival in RIVALS.values():
+        assert not set(rival.label + rival.sentence) & set("+α=")
+        assert bool(rival.sentence) == (rival.learner is not None)
+
+
 def test_the_only_visitor_of_a_demo_is_not_bounded():
+    assert [made["guards"]["client_pages"] for made in begun(Service(), Rules()).values()] == [0]
+
+
+def test_the_model_starts_from_the_engines_order_and_shows_its_best():
+    start = start_of(POSTERIOR)
+    assert np.flatnonzero(start).tolist() == [list(FEATURES).index("engine_rank")]
+    assert POSTERIOR.exploration == POSTERIOR.early_exploration == 0.0
+
+
+def test_a_click_is_reported_and_its_page_closed():
     service = Service()
-    asyncio.run(Comparison(service, seed=3).begin(Rules()))
-    assert [made["guards"]["client_pages"] for made in service.made.values()] == [0, 0]
-
-
-def test_methods_in_a_few_words():
-    assert words(Rules().model) == "Posterior, told nothing"
-    assert words(Rules().rival) == "ROLTR, ips+-, α = 0.01"
-    assert Rules(learner="ROLTR", step=0.1).model == ROLTR(learning_rate=0.1)
-    assert Rules(rival_learner="Posterior").rival == POSTERIOR
-
-
-def test_a_lesson_of_the_rival_teaches_the_shadow_and_one_of_the_model_does_not():
-    service = Service()
-    closed, shadow = taught(service, page(RIVAL), ["b"])
-    assert closed
+    assert taught(service, page(), ["b"])
     assert service.clicked == [("signed", ["b"])]
-    assert not np.array_equal(shadow, start_of(POSTERIOR))
-    assert np.array_equal(taught(Service(), page(), ["b"])[1], start_of(POSTERIOR))
-
-
-def test_a_page_that_was_closed_before_teaches_nobody():
-    closed, shadow = taught(Service(closes=False), page(RIVAL), ["b"])
-    assert not closed
-    assert np.array_equal(shadow, start_of(POSTERIOR))
+    assert not taught(Service(closes=False), page(), ["b"])
 
 
 def test_what_the_service_could_not_take_is_said():

@@ -26,10 +26,10 @@ def visit(chromium, demonstration):
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
         page.on("request", lambda request: requests.append(request.url))
         page.goto(f"{demonstration.url}/demo")
-        page.select_option("#taste", "explorers")
-        page.locator("#switch").click()
-        page.wait_for_selector(".taste strong:text-is('explorers')")
-        start_over(page, learner="Posterior", rival_learner="ROLTR", rival_reward="ips+-", rival_step="0.01")
+        if page.locator("#status").get_attribute("data-taste") != "explorers":
+            want(page, "explorers")
+        start_over(page)
+        page.mouse.move(2, 2)
         return page
 
     yield come
@@ -51,22 +51,38 @@ def picture(tmp_path):
     return take
 
 
-def start_over(page, **rules):
-    page.locator(".rules summary").click()
-    for name, value in rules.items():
-        page.select_option(f"select[name={name}]", value)
+def start_over(page, rival="nobody"):
+    if page.locator("#rival").input_value() != rival:
+        if not page.locator("#rival").is_visible():
+            page.locator(".reset summary").click()
+        page.select_option("#rival", rival)
+    page.evaluate("document.body.dataset.old = 'yes'")
     page.locator("#reset").click()
-    page.wait_for_selector("#status[data-visits='0']")
+    page.wait_for_selector("body:not([data-old]) #status[data-visits='0']")
+
+
+def want(page, taste):
+    page.select_option("#taste", taste)
+    page.wait_for_selector(f"#status[data-taste='{taste}']")
 
 
 def search(page, query):
     page.fill("#q", query)
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1.sentence")
+    page.wait_for_selector("[data-query], h2.sentence")
 
 
-def weights(page):
-    return page.locator("#belief .number").all_inner_texts()
+def shown(page):
+    """The results, from the top."""
+    return page.locator("#results [data-key]").evaluate_all("rows => rows.map((row) => row.dataset.key)")
+
+
+def impression(page):
+    return page.locator("#results").get_attribute("data-impression")
+
+
+def match(page, line="model"):
+    return int(page.locator(f".curve .name.{line} .value").text_content())
 
 
 def wait_until(page, what, least):
@@ -86,76 +102,145 @@ def stop(page):
     page.wait_for_selector("#status[data-running='no']")
 
 
-def test_a_newcomers_story_search_click_see_what_changed(visit, picture):
+def click(page, place):
+    """Click the result at this place, from 1, and wait for what the page makes of it."""
+    was = impression(page)
+    page.locator("#results button.link").nth(place - 1).click()
+    page.wait_for_selector(f"#results:not([data-impression='{was}'])")
+
+
+def test_a_newcomers_story_one_sentence_a_search_a_click_that_moves_things(visit, picture):
     page = visit()
-    assert page.evaluate("document.activeElement.id") == "q"
-    before = weights(page)
-    search(page, "read csv file")
-    assert page.locator(".results li").count() == 10
-    assert page.locator(".snippet mark").count() > 0
+    assert page.locator("h1").inner_text() == "This search learns from clicks"
+    assert page.locator(".hero p").inner_text().count(".") == 2
+    first = shown(page)
+    engine = page.locator(".before .name > :first-child").all_inner_texts()
+    assert engine == first
+    assert page.locator(".paths .up, .paths .down").count() == 0
+    page.evaluate(WATCH_GLIDES)
+    click(page, 10)
+    now = shown(page)
+    assert now.index(first[9]) < 9
+    # Before stays beside it, and what moved was seen to move.
+    assert page.locator(".before .name > :first-child").all_inner_texts() == engine
+    moved = [name for name in now if name not in first or first.index(name) != now.index(name)]
+    assert len(moved) >= 3
+    assert sorted(page.evaluate("window.glided")) == sorted(moved)
+    assert int(page.locator("#results").get_attribute("data-moved")) == len(moved)
+    assert page.locator(".paths .up").count() >= 1
+    said = page.locator("#lesson").inner_text()
+    assert said.startswith(f"You clicked {first[9]}. It rose from 10th to {now.index(first[9]) + 1}")
+    assert f"; {len(moved)} of 10 results moved." in said
+    still(page)
+    picture(page, "demo-click")
+    # Why it stands there, in words.
     page.locator(".why summary").first.click()
     assert page.locator(".why[open] svg rect").count() >= 1
-    clicked = page.locator(".results button.link").last
-    name = clicked.inner_text()
-    clicked.click()
+    page.keyboard.press("Escape")
+    assert page.locator(".why[open]").count() == 0
+    page.locator("#lesson a").click()
     page.wait_for_selector("h1.name")
-    assert page.locator("h1.name").inner_text().startswith(name)
-    assert "The model has learned from your click." in page.content()
-    assert weights(page) != before
-    assert page.locator("#lesson .bars svg").count() == 6
-    picture(page, "demo-click")
-    # The same click again: soon the order shows it.
-    for _ in range(4):
-        summary = page.locator("#lesson details summary").inner_text()
-        if "no moves" not in summary:
-            break
-        page.locator("a", has_text="again").click()
-        page.wait_for_selector(".results")
-        page.locator(".results button.link").last.click()
-        page.wait_for_selector("h1.name")
-    assert page.locator("#lesson .moves strong").count() > 0
+    assert page.locator("h1.name").inner_text().startswith(first[9])
+    page.locator(".hero a").click()
+    page.wait_for_selector("#results")
+    assert shown(page) == now
+
+
+def still(page):
+    """Until nothing moves any more."""
+    page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
 
 
 @pytest.mark.long
-def test_visitors_make_the_curve_rise_and_a_new_taste_is_learned(visit, picture, demonstration):
+def test_visitors_arrive_and_the_results_follow_them_live(visit, picture, demonstration):
     page = visit()
+    first, start = shown(page), match(page)
+    assert start == match(page, "engine")
+    page.evaluate("window.stayed = true")
     page.locator("#send").click()
-    wait_for_visits(page, 20)
-    # The page is usable meanwhile.
-    search(page, "temporary directory")
-    assert page.locator(".results li").count() == 10
-    assert page.locator("#status").get_attribute("data-running") == "yes"
-    live = weights(page)
-    wait_for_visits(page, 200)
-    assert weights(page) != live
+    page.wait_for_selector("#status[data-running='yes']")
+    wait_for_visits(page, 60)
+    assert page.locator(".latest li").count() == 4
+    assert "Visitors are searching and clicking." in page.locator("#lesson").inner_text()
+    wait_for_visits(page, 300)
+    assert shown(page) != first
+    assert page.locator(".before .name > :first-child").all_inner_texts() == first
+    assert "visitors" in page.locator("#since").inner_text()
+    assert match(page) > start + 15
     wait_until(page, "Number(document.querySelector('#curve').dataset.points)", 10)
-    assert page.locator("#curve canvas").count() == 1
-    picture(page, "demo-visitors", full_page=True)
-    model, rival, shadow, engine = (line["values"] for line in demonstration.curve()["series"])
-    assert model[-1] > engine[-1] + 0.2
-    assert model[-1] > rival[-1] + 0.1
-    assert shadow[-1] > rival[-1]
-    page.select_option("#taste", "readers")
-    page.locator("#switch").click()
-    page.wait_for_selector(".taste strong:text-is('readers')")
-    switched = demonstration.curve()
-    place = switched["series"][0]["values"].index(None)
+    assert page.locator("polyline.model").count() == 1
+    assert page.locator(".curve .mark").count() == 0
+    # Another taste: the line breaks off, and the chart says when and what.
+    page.mouse.move(2, 2)
+    want(page, "readers")
     assert page.locator("#status").get_attribute("data-running") == "yes"
-    wait_for_visits(page, switched["x"][place] + 200)
-    stop(page)
-    after = demonstration.curve()["series"][0]["values"][place + 1 :]
-    assert max(after[5:]) > after[0]
+    switched = demonstration.curve()[-1]["visits"]
+    wait_for_visits(page, switched + 60)
+    assert page.locator("polyline.model").count() == 2
+    assert page.locator(".curve .wants").all_text_contents() == ["modules and classes", "long explanations"]
+    picture(page, "demo-visitors", full_page=True)
+    page.wait_for_selector("#status[data-running='no']")
+    assert page.evaluate("window.stayed")  # all this without leaving the page
+    assert "1,000 visitors later" in page.locator("#lesson").inner_text()
+    after = [point["model"] for point in demonstration.curve() if point["taste"] == "readers"]
+    assert max(after[5:]) > after[0] + 0.1
+    assert "After 1,000 visitors" in page.locator("#since").inner_text()
 
 
-def test_starting_over_brings_the_engines_order_back(visit):
+def test_results_hold_still_under_a_pointer_and_follow_when_it_goes(visit):
     page = visit()
-    fresh = weights(page)
+    page.locator("#send").focus()
+    page.keyboard.press("Enter")
+    page.locator("#results .now li").nth(4).hover()
+    was = impression(page)
+    wait_for_visits(page, 120)
+    stays = impression(page)
+    page.mouse.move(2, 2)
+    page.wait_for_selector(f"#results:not([data-impression='{stays}'])")
+    page.locator("#send").focus()
+    stop(page)
+    assert stays == was
+
+
+def test_who_wants_no_motion_gets_none(visit):
+    page = visit(reduced_motion="reduce")
+    page.evaluate(WATCH_GLIDES)
+    click(page, 10)
+    assert int(page.locator("#results").get_attribute("data-moved")) >= 3
+    assert page.evaluate("window.glided") == []
+
+
+def test_starting_over_brings_the_engines_order_back_and_a_rival_has_a_line_and_a_sentence(visit):
+    page = visit()
+    fresh = shown(page)
+    click(page, 10)
     page.locator("#send").click()
     wait_for_visits(page, 20)
-    start_over(page, rival_step="0.1")
-    assert weights(page) == fresh
-    assert "ROLTR, ips+-, α = 0.1" in page.locator("#status").inner_text()
-    assert "Nothing yet" in page.locator("#lesson").inner_text()
+    start_over(page, rival="careful")
+    assert shown(page) == fresh
+    assert "Click the result you would have wanted." in page.locator("#lesson").inner_text()
+    assert "The rival is ROLTR" in page.locator(".reset").inner_text()
+    page.locator("#send").click()
+    wait_for_visits(page, 40)
+    stop(page)
+    assert page.locator("polyline.rival").count() == 1
+
+
+@pytest.mark.parametrize("size", [(360, 740), (768, 1024), (1280, 800), (1920, 1080)], ids=str)
+def test_send_is_in_reach_on_every_screen(visit, picture, size):
+    width, height = size
+    page = visit(viewport={"width": width, "height": height})
+    for address in ("/demo", "/demo?q=zzqqxx", "/demo/documents/tempfile"):
+        page.goto(page.url.split("/demo")[0] + address)
+        for end in ("0", "document.documentElement.scrollHeight"):
+            page.evaluate(f"scrollTo(0, {end})")
+            box = page.locator("#send").bounding_box()
+            assert min(box["x"], box["y"]) >= 0
+            assert box["x"] + box["width"] <= width
+            assert box["y"] + box["height"] <= height
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.goto(page.url.split("/demo")[0] + "/demo")
+    picture(page, f"demo-{width}", full_page=True)
 
 
 def test_the_whole_story_with_the_keyboard_alone(visit):
@@ -165,12 +250,13 @@ def test_the_whole_story_with_the_keyboard_alone(visit):
     assert page.evaluate("document.activeElement.id") == "q"
     page.keyboard.type("split string")
     page.keyboard.press("Enter")
-    page.wait_for_selector(".results")
+    page.wait_for_selector("[data-query='split string']")
     page.keyboard.press("/")
     tab_to(page, "e => e.classList.contains('link')")
+    clicked, was = page.evaluate("document.activeElement.id"), impression(page)
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1.name")
-    page.keyboard.press("/")
+    page.wait_for_selector(f"#results:not([data-impression='{was}'])")
+    assert page.evaluate("document.activeElement.id") == clicked  # wherever it stands now
     tab_to(page, "e => e.id === 'send'")
     page.keyboard.press("Enter")
     wait_for_visits(page, 5)
@@ -192,21 +278,26 @@ def tab_to(page, wanted):
 def test_hostile_words_stay_words(visit):
     page = visit()
     search(page, HOSTILE)
-    assert HOSTILE in page.locator("h1.sentence").inner_text()
+    assert HOSTILE in page.locator("#results-title").inner_text()
     assert page.locator("#q").input_value() == HOSTILE
-    page.locator(".results button.link").first.click()
+    click(page, 1)
+    assert page.locator("img[src=x]").count() == 0
+    page.locator("#lesson a").click()
     page.wait_for_selector("h1.name")
     assert page.locator("img[src=x]").count() == 0
     assert "broken" not in page.title()
-    assert "onerror" in page.locator("#lesson").inner_text()
+    assert "onerror" in page.locator(".hero a").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_light_and_dark(visit, picture, scheme):
     page = visit(color_scheme=scheme)
     search(page, "parse date")
+    click(page, 9)
     page.locator(".why summary").first.click()
-    page.locator(".honest summary").click()
+    for summary in page.locator(".more summary").all():
+        summary.click()
+    still(page)
     picture(page, f"demo-{scheme}", full_page=True)
     assert page.evaluate(CONTRASTS) >= 4.5
 
@@ -215,8 +306,13 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     page = visit(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     search(page, "read csv file")
     page.locator(".why summary").first.tap()
-    page.locator(".results button.link").nth(3).tap()
-    page.wait_for_selector("h1.name")
+    assert page.locator(".why[open] .reasons").bounding_box()["x"] >= 0
+    page.locator(".why summary").first.tap()
+    was = impression(page)
+    page.locator("#results button.link").nth(7).tap()
+    page.wait_for_selector(f"#results:not([data-impression='{was}'])")
+    assert page.locator(".move.up").count() >= 1
+    still(page)
     picture(page, "demo-phone", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     search(page, "x" * 900)
@@ -232,6 +328,16 @@ def test_nothing_jumps_while_visitors_come(visit):
     stop(page)
     assert page.evaluate("window.shifted") < 0.01
 
+
+# Which results were animated, by name.
+WATCH_GLIDES = """() => {
+  window.glided = [];
+  const animate = Element.prototype.animate;
+  Element.prototype.animate = function (frames, timing) {
+    if (this.dataset.key && frames[0].transform) window.glided.push(this.dataset.key);
+    return animate.call(this, frames, timing);
+  };
+}"""
 
 WATCH_SHIFTS = """() => {
   window.shifted = 0;

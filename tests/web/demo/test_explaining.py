@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rankloop.web.demo.comparison import Belief, Shown
-from rankloop.web.demo.explaining import bars_of, lesson_of, order_of, reason, results_of
-from rankloop.web.demo.features import FEATURES
+from rankloop.web.demo.explaining import bars_of, before_of, is_current, lesson_of, order_of, reason, results_of
+from rankloop.web.demo.features import FEATURES, LABELS
 
 pytestmark = pytest.mark.xdist_group("demo")
 
@@ -30,37 +30,57 @@ def test_the_reasons_of_a_result_add_up_to_its_score(shown):
         assert result.engine_place == row + 1
 
 
-def test_a_result_knows_its_place_in_the_models_own_order(shown):
-    belief = Belief(weights_of(2), 3)
-    order = [shown.candidates.ids[row] for row in order_of(shown.candidates, belief.weights)]
-    found = results_of(shown, belief)
-    assert [result.document.id for result in found] == shown.ranking
-    assert all(order[result.place - 1] == result.document.id for result in found)
+def test_before_and_now_tell_of_each_other(shown):
+    page = shown._replace(ranking=[*shown.candidates.ids[30:33], *shown.candidates.ids[:7]])
+    now, before = results_of(page, Belief(weights_of(2), 3)), before_of(page)
+    assert [result.document.id for result in now] == page.ranking
+    assert [result.rise for result in now] == [30, 30, 30, *[-3] * 7]
+    assert [one.document.id for one in before] == list(shown.candidates.ids[:10])
+    assert [one.now for one in before] == [4, 5, 6, 7, 8, 9, 10, None, None, None]
+
+
+def test_a_page_is_current_as_long_as_the_weights_put_the_same_first(shown):
+    weights = weights_of(2)
+    best = [shown.candidates.ids[row] for row in order_of(shown.candidates, weights)[:10]]
+    assert is_current(shown._replace(ranking=best), Belief(weights, 3))
+    assert not is_current(shown._replace(ranking=best[::-1]), Belief(weights, 3))
 
 
 def test_features_that_say_nothing_are_no_reason():
     features = np.zeros(len(FEATURES), np.float32)
     features[3] = 0.5
     told = reason(features, weights_of(3))
-    assert [bar.label for bar in told.bars] == ["bm25_module"]
+    assert [bar.label for bar in told.bars] == [LABELS["bm25_module"]]
     assert told.others == 0.0
 
 
-def test_a_lesson_tells_every_document_of_the_first_page_where_it_was(shown):
+def test_a_lesson_tells_where_the_clicked_one_was_and_how_many_moved(shown):
     before, after = weights_of(4), weights_of(4) + 0.5 * weights_of(5)
-    last = shown.candidates.ids[order_of(shown.candidates, after)[-1]]
+    old, new = (order_of(shown.candidates, weights) for weights in (before, after))
+    last = shown.candidates.ids[new[-1]]
     page = shown._replace(ranking=[last, *shown.ranking[:9]])
     lesson = lesson_of(page, last, Belief(before, 1), Belief(after, 2), learned=True, others=False)
-    old = [shown.candidates.ids[row] for row in order_of(shown.candidates, before)]
-    assert [move.after for move in lesson.moves] == [*range(1, 11), len(shown.candidates)]
-    assert all(old[move.before - 1] == move.id for move in lesson.moves)
-    assert lesson.rank == 1
-    rose = shown.candidates.features.astype(float) @ (after - before)
-    wanted = dict(zip(shown.candidates.ids, rose - sum(rose) / len(rose), strict=True))
-    assert [move.gain for move in lesson.moves] == pytest.approx([wanted[move.id] for move in lesson.moves], abs=1e-5)
-    sizes = [abs(change.after - change.before) for change in lesson.changes]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] == pytest.approx(np.abs(after - before).max())
+    assert (lesson.before, lesson.after) == (old.index(new[-1]) + 1, len(shown.candidates))
+    assert lesson.moved == sum(old[place] != new[place] for place in range(10))
+    assert lesson.of == 10
+    steps = dict(zip(LABELS.values(), after - before, strict=True))
+    largest = sorted(steps, key=lambda label: -abs(steps[label]))[:4]
+    assert lesson.more == [label for label in largest if steps[label] > 0]
+    assert lesson.less == [label for label in largest if steps[label] < 0]
+
+
+def test_a_click_that_taught_nothing_is_no_lesson(shown):
+    belief = Belief(weights_of(4), 1)
+    lesson = lesson_of(shown, shown.ranking[0], belief, belief, learned=True, others=False)
+    assert not lesson.learned
+    assert (lesson.moved, lesson.more, lesson.less) == (0, [], [])
+
+
+def test_what_counts_most_is_shown_in_an_order_that_does_not_change():
+    weights = weights_of(6)
+    shown = [bar.label for bar in bars_of(weights, 6)]
+    smallest_shown = sorted(abs(weights))[-6]
+    assert shown == [label for label, w in zip(LABELS.values(), weights, strict=True) if abs(w) >= smallest_shown]
 
 
 def test_bars_point_to_their_side_and_stay_inside():

@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.web.demo.documents import document
 from rankloop.web.demo.engine import Engine
-from rankloop.web.demo.features import FEATURES, feature_matrix
+from rankloop.web.demo.features import FEATURES, LABELS, feature_matrix
 from rankloop.web.demo.index import write_index
 
 NAMES = list(FEATURES)
@@ -62,3 +62,8 @@ def test_nothing_typed_is_the_beginning_of_no_name():
         zip(FEATURES, feature_matrix(" ", [], [(document("a", "module", "a", "a", ""), (0.0,) * 5)])[0], strict=True)
     )
     assert (row["name_exact"], row["name_prefix"], row["name_coverage"]) == (0, 0, 0)
+
+
+def test_every_feature_has_a_name_for_people():
+    assert list(LABELS) == NAMES
+    assert len(set(LABELS.values())) == len(NAMES)

@@ -27,7 +27,7 @@ MARGINS = {
     "typists": (0.22, 0.12),
     "skimmers": (0.33, 0.10),
     "readers": (0.35, 0.25),
-    "literalists": (0.07, 0.01),
+    "literalists": (0.05, 0.005),
 }
 
 
@@ -48,25 +48,39 @@ def visit_all(visitors: Visitors, learner, shadow=None, visits: int = VISITS) ->
     return rankers[0].weights, rankers[1].weights if shadow is not None else None
 
 
-def test_a_few_clicks_change_the_order_for_all_to_see(engine):
-    """Somebody searches six times and always clicks what the engine had fifth, where the page has it."""
+def test_one_click_further_down_changes_the_order_for_all_to_see(engine):
+    """On a first page, the engine's own, of each search that the page suggests: whichever of the last six is clicked,
+    and nobody has clicked before."""
     moved, risen = [], []
     for query in EXAMPLES:
-        candidates, ranker = engine.search(query), begun(POSTERIOR, 1)
-        before = order_of(candidates, ranker.weights)
-        wanted, elsewhere, clicked = before[4], 0, 0
-        for _ in range(6):
+        candidates = engine.search(query)
+        for place in range(4, 10):
+            ranker = begun(POSTERIOR, 1)
             page = ranker.rank(candidates.features)
-            if wanted in list(page):
-                ranker.learn(page, [float(row == wanted) for row in page])
-                after = order_of(candidates, ranker.weights)
-                clicked += 1
-                if clicked <= 3:
-                    elsewhere = sum(one != other for one, other in zip(before[:10], after[:10], strict=True))
-        moved.append(elsewhere)
-        risen.append(after.index(wanted) < 4)
+            assert list(page) == list(range(10))
+            ranker.learn(page, [float(row == place) for row in page])
+            after = order_of(candidates, ranker.weights)
+            moved.append(sum(row != rank for rank, row in enumerate(after[:10])))
+            risen.append(after.index(place) < place)
     assert np.median(moved) >= 3
-    assert sum(risen) >= 4
+    assert np.mean(risen) >= 0.7
+
+
+def test_after_a_change_of_taste_the_new_one_is_learned(engine):
+    """Measured: 0.86 for the second taste. Without a half-life it is 0.70: all that the first taught is kept."""
+    first, second = (Visitors(engine, TASTES[name], seed=1) for name in ("explorers", "readers"))
+    ranker, values = begun(POSTERIOR, 1), []
+    for visit in range(1200):
+        visitors = first if visit < 500 else second
+        query = visitors.query(visit)
+        candidates = engine.search(query)
+        page = ranker.rank(candidates.features)
+        ranker.learn(page, visitors.clicks(visit, query, [candidates.ids[row] for row in page]))
+        if visit in (499, 500):
+            values.append(visitors.ndcg(ranker.weights))
+    assert values[0] > first.ndcg(engine_order()) + 0.4
+    assert values[1] < second.ndcg(engine_order())
+    assert second.ndcg(ranker.weights) > second.ndcg(engine_order()) + 0.3
 
 
 @pytest.mark.long

@@ -1,8 +1,7 @@
-"""Three learners that start from the engine's order, so that they can be compared.
+"""The model whose pages people see and, if one is asked for, a rival that the same visitors teach.
 
-The *model* ranks what people see. The *rival* is another method, with pages of its own. The *shadow* draws no pages: it
-has the model's settings, and is fed the rival's impressions. Model and rival live in the service and are spoken to over
-its public API alone; the shadow is a ranker of the core that reads over the rival's shoulder.
+Both live in the service, start from the engine's order and are spoken to over its public API alone. Each draws its own
+pages: the rival's are for the visitors, who are sent to both, and nobody else sees them.
 """
 
 from typing import NamedTuple
@@ -12,55 +11,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.client import AsyncClient, ServiceError
-from rankloop.errors import RankloopError
 from rankloop.learners import ROLTR, Learner, Posterior
-from rankloop.online import OnlineRanker, Page
-from rankloop.rewards import REWARDS
-from rankloop.settings import require_choice, require_number
+from rankloop.settings import require_choice
 from rankloop.web.demo.engine import Candidates, engine_order
 from rankloop.web.demo.features import FEATURES
 
 MODEL, RIVAL = "rankloop-demo", "rankloop-demo-rival"
 PAGE_SIZE = 10
-METHODS = ("Posterior", "ROLTR")
-STEPS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-"""The learning rates that the page offers."""
-POSTERIOR = Posterior(start_pages=10)
-"""Told nothing, but that somebody who tries a demo wants to see their clicks count: the engine's word is ten pages'."""
+POSTERIOR = Posterior(start_pages=3, exploration=0.0, early_exploration=0.0, half_life=300)
+"""Somebody who tries a demo wants to see their click count, so the engine's word is three pages'. What moves on the
+page must have moved because of a click: it shows its best order, and tries nothing out. And tastes change, at the push
+of a button: after 300 pages, half of what they taught is forgotten."""
 FIRST = 2.5
 """A posterior's weight for `engine_rank` before the first click: scores of 50 candidates then have a spread of ½."""
 _OPEN_SECONDS = 86_400.0  # a page that nobody clicks waits a day: only clicks teach while somebody tries the demo
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """What the learners go by: methods, and the reward and step of those that have one."""
+class Rival(NamedTuple):
+    """Another method, and what a page says about it. Nobody is a rival, too: one without a learner."""
 
-    learner: str = "Posterior"
-    reward: str = "ips+-"
-    step: float = 0.01
-    rival_learner: str = "ROLTR"
-    rival_reward: str = "ips+-"
-    rival_step: float = 0.01
+    name: str
+    label: str
+    sentence: str
+    learner: Learner | None
+
+
+RIVALS: dict[str, Rival] = {
+    rival.name: rival
+    for rival in (
+        Rival("nobody", "nobody", "", None),
+        Rival(
+            "naive",
+            "one that takes clicks at face value",
+            "The rival is ROLTR, a policy gradient. It takes clicks at face value, as if people looked at whole pages, "
+            "while they look at the top first.",
+            ROLTR(reward="naive+-", learning_rate=0.01),
+        ),
+        Rival(
+            "careful",
+            "one that takes small steps",
+            "The rival is ROLTR, a policy gradient: it allows for how far people look, and takes small steps.",
+            ROLTR(reward="ips+-", learning_rate=0.01),
+        ),
+        Rival(
+            "bold",
+            "one that takes large steps",
+            "The rival is ROLTR, a policy gradient: it allows for how far people look, and takes steps ten times as "
+            "large. That is faster and less steady, and somebody has to know it.",
+            ROLTR(reward="ips+-", learning_rate=0.1),
+        ),
+    )
+}
+"""Those to choose from, by name."""
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What a demo starts over with."""
+
+    rival: str = "nobody"
 
     def __post_init__(self) -> None:
-        for name in ("learner", "rival_learner"):
-            require_choice("demo", name, getattr(self, name), METHODS)
-        for name in ("reward", "rival_reward"):
-            require_choice("demo", name, getattr(self, name), REWARDS)
-        for name in ("step", "rival_step"):
-            require_number("demo", name, getattr(self, name), above=0, at_most=1)
+        require_choice("demo", "rival", self.rival, RIVALS)
 
     @property
-    def model(self) -> Learner:
-        """The learner behind the pages that people see, and of the shadow."""
-        return POSTERIOR if self.learner == "Posterior" else ROLTR(reward=self.reward, learning_rate=self.step)
-
-    @property
-    def rival(self) -> Learner:
-        """The learner of the rival."""
-        if self.rival_learner == "Posterior":
-            return POSTERIOR
-        return ROLTR(reward=self.rival_reward, learning_rate=self.rival_step)
+    def learners(self) -> dict[str, Learner]:
+        """Who learns, by the name of the model in the service."""
+        rival = RIVALS[self.rival].learner
+        return {MODEL: POSTERIOR} if rival is None else {MODEL: POSTERIOR, RIVAL: rival}
 
 
 def start_of(learner: Learner) -> NDArray[np.float64]:
@@ -68,13 +85,6 @@ def start_of(learner: Learner) -> NDArray[np.float64]:
     make them itself, so that its first lesson does not seem to be about that."""
     weights = engine_order()
     return weights / weights.max() * FIRST if isinstance(learner, Posterior) else weights
-
-
-def words(learner: Learner) -> str:
-    """A method in a few words."""
-    if isinstance(learner, ROLTR):
-        return f"ROLTR, {learner.reward}, α = {learner.learning_rate:g}"
-    return f"{learner.name}, told nothing"
 
 
 class Belief(NamedTuple):
@@ -96,7 +106,7 @@ class Shown(NamedTuple):
 
 
 class Comparison:
-    """The three learners.
+    """The model, and the rival if there is one.
 
     Args:
         client: a connection to the service that the demo runs beside.
@@ -107,14 +117,14 @@ class Comparison:
         self._client = client
         self._seed = seed
         self.rules = Rules()
-        self._shadow = self._fresh_shadow()
 
     async def begin(self, rules: Rules) -> None:
-        """Make both models anew, as the rules say; what an earlier demo left in this log is forgotten."""
+        """Make the models anew, as the rules say; what an earlier demo left in this log is forgotten."""
         existing = {model["name"] for model in await self._client.models()}
-        for name, learner in ((MODEL, rules.model), (RIVAL, rules.rival)):
+        for name in (MODEL, RIVAL):
             if name in existing:
                 await self._client.delete_model(name)
+        for name, learner in rules.learners.items():
             await self._client.create_model(
                 name,
                 list(FEATURES),
@@ -128,16 +138,6 @@ class Comparison:
                 guards={"control": 0.0, "client_pages": 0},
             )
         self.rules = rules
-        self._shadow = self._fresh_shadow()
-
-    def _fresh_shadow(self) -> OnlineRanker:
-        learner = self.rules.model
-        return OnlineRanker(learner, len(FEATURES), self._seed, page_size=PAGE_SIZE, weights=start_of(learner))
-
-    @property
-    def shadow_weights(self) -> NDArray[np.float64]:
-        """What the shadow has learned: (features,)."""
-        return self._shadow.weights
 
     async def belief(self, model: str = MODEL) -> Belief:
         """What a model believes now."""
@@ -160,17 +160,4 @@ class Comparison:
         closed = await self._client.close(shown.impression, wait=True)
         if closed is None:
             raise ServiceError("the service did not accept the clicks; they are kept, and sent when it responds again")
-        if closed.closed and shown.model == RIVAL:
-            self._teach_shadow(shown, clicked)
         return closed.closed
-
-    def _teach_shadow(self, shown: Shown, clicked: list[str]) -> None:
-        """The impression that the rival has just learned from, candidates, page and clicks, for the shadow."""
-        row = {id: place for place, id in enumerate(shown.candidates.ids)}
-        documents = np.array([row[id] for id in shown.ranking], np.int64)
-        X = np.array(shown.candidates.features, np.float32)  # a copy: kernels take writable arrays only
-        page = Page(documents, 0, X, np.zeros(len(X), np.float32), np.zeros((len(documents), 0), np.float32))
-        try:
-            self._shadow.learn(page, [float(id in clicked) for id in shown.ranking])
-        except RankloopError as error:
-            raise RankloopError(f"the shadow: {error}") from None

@@ -1,16 +1,18 @@
 """A crowd of simulated visitors, sent through the public API, and what becomes of the rankings meanwhile.
 
-Each visitor searches with the model and, as if for the first time, with the rival. One comes after the other, and each
-lesson is waited for: so a crowd of some size does the same whenever it is sent, and the same as a simulation would.
+Each visitor searches with the model and, as if for the first time, with the rival, where there is one. One comes after
+the other, and each lesson is waited for: so a crowd of some size does the same whenever it is sent, and the same as a
+simulation would.
 """
 
 import asyncio
-from typing import Any, NamedTuple
+from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 
 from rankloop.errors import RankloopError
-from rankloop.web.demo.comparison import MODEL, RIVAL, Comparison, Rules
+from rankloop.web.demo.comparison import Comparison, Rules
 from rankloop.web.demo.engine import Engine, engine_order
 from rankloop.web.demo.tastes import Taste, taste_of
 from rankloop.web.demo.visitors import Visitors
@@ -22,6 +24,8 @@ MOST_WAITING = 20_000
 ATTEMPTS = 4
 """How often a visitor who got the engine's order, because the service was in trouble, comes again."""
 FIRST_TASTE = "explorers"
+LATEST = 4
+"""Visits that are remembered, for a page to tell of."""
 
 
 class Point(NamedTuple):
@@ -30,9 +34,17 @@ class Point(NamedTuple):
     visits: int
     taste: str
     model: float
-    rival: float
-    shadow: float
     engine: float
+    rival: float | None = None
+
+
+class Visit(NamedTuple):
+    """What one visitor did on the model's page: the first result they clicked and its rank, or none and 0."""
+
+    number: int
+    query: str
+    clicked: str | None
+    rank: int
 
 
 class Crowd:
@@ -58,6 +70,7 @@ class Crowd:
         """How often somebody had to come again: each time the service skips a number, and later pages differ."""
         self.trouble = ""
         self.points: list[Point] = []
+        self.latest: deque[Visit] = deque(maxlen=LATEST)
 
     @property
     def running(self) -> bool:
@@ -71,6 +84,7 @@ class Crowd:
             self.visits = self.sent = self.returned = 0
             self.trouble = ""
             self.points.clear()
+            self.latest.clear()
             await self._comparison.begin(rules)
             await self._choose(self.taste)
 
@@ -112,7 +126,9 @@ class Crowd:
         try:
             while self.visits < self.sent:
                 visitors, number = self._current(), self.visits
-                await asyncio.gather(*(self._search(visitors, number, model) for model in (MODEL, RIVAL)))
+                models = self._comparison.rules.learners
+                first, *_ = await asyncio.gather(*(self._search(visitors, number, model) for model in models))
+                self.latest.append(first)
                 self.visits += 1
                 if self.visits % EVERY == 0 or self.visits == self.sent:
                     await self._measure()
@@ -120,7 +136,7 @@ class Crowd:
             self.trouble = f"Visitors stopped: {error}"
             self.sent = self.visits
 
-    async def _search(self, visitors: Visitors, number: int, model: str) -> None:
+    async def _search(self, visitors: Visitors, number: int, model: str) -> Visit:
         query = visitors.query(number)
         candidates = self._engine.search(query)
         shown = await self._comparison.show(candidates, f"visitor-{number}", model)
@@ -132,12 +148,15 @@ class Crowd:
             await asyncio.sleep(0.2 * (attempt + 1))
             shown = await self._comparison.show(candidates, f"visitor-{number}", model)
         clicks = visitors.clicks(number, query, shown.ranking)
-        await self._comparison.teach(shown, [id for id, click in zip(shown.ranking, clicks, strict=True) if click])
+        clicked = [id for id, click in zip(shown.ranking, clicks, strict=True) if click]
+        await self._comparison.teach(shown, clicked)
+        first = clicked[0] if clicked else None
+        return Visit(number, query, first, shown.ranking.index(first) + 1 if first else 0)
 
     async def _measure(self) -> None:
         visitors, visits = self._current(), self.visits
-        model, rival = await asyncio.gather(*(self._comparison.belief(name) for name in (MODEL, RIVAL)))
-        weights = [model.weights, rival.weights, self._comparison.shadow_weights, engine_order()]
+        model, *rival = await asyncio.gather(*map(self._comparison.belief, self._comparison.rules.learners))
+        weights = [model.weights, engine_order(), *(each.weights for each in rival)]
         values = np.asarray(await asyncio.to_thread(visitors.ndcg, np.stack(weights)))
         if visitors is not self._visitors or (self.points and visits < self.points[-1].visits):
             return  # the taste changed, or somebody else measured, in between
@@ -147,26 +166,6 @@ class Crowd:
         if self._visitors is None:
             raise RankloopError("the demo has not started yet; open its first page")
         return self._visitors
-
-    def chart(self) -> dict[str, Any]:
-        """The curve as `charts.js` draws it; where the taste changes, the lines break off and begin anew."""
-        rows: list[tuple[float | None, ...]] = []
-        taste = ""
-        for point in self.points:
-            if taste and point.taste != taste:
-                rows.append((point.visits, None, None, None, None))
-            taste = point.taste
-            rows.append((point.visits, point.model, point.rival, point.shadow, point.engine))
-        x, *lines = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [], [])
-        series = [
-            {"label": label, "values": values, "line": colour, "dash": dash}
-            for (label, colour, dash), values in zip(LINES, lines, strict=True)
-        ]
-        return {"x": x, "x_label": "visits", "y_label": "nDCG@10", "y_range": [0, 1], "series": series}
-
-
-LINES = (("the model", 1, False), ("rival", 2, False), ("shadow", 5, False), ("engine's order", 3, True))
-"""Label, colour and dash of the curves, in the order of a point's values."""
 
 
 def _ready_visitors(engine: Engine, taste: Taste, seed: int) -> Visitors:

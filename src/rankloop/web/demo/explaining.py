@@ -1,4 +1,4 @@
-"""What a linear model believes, why a result stands where it stands, and what one click changed: numbers and bars."""
+"""Why a result stands where it stands, what a model has come to care for, and what one click changed."""
 
 from typing import NamedTuple
 
@@ -9,22 +9,23 @@ from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.demo.comparison import PAGE_SIZE, Belief, Shown
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Candidates
-from rankloop.web.demo.features import FEATURES
+from rankloop.web.demo.features import FEATURES, LABELS
 from rankloop.web.demo.snippets import Snippet, snippet
 
-_REASONS = 6
-_CHANGES = 6
+_REASONS = 5
+_CHANGES = 4
 NAMES = tuple(FEATURES)
 
 
-def bars_of(weights: NDArray[np.float64]) -> list[Bar]:
-    """The weights in the features' own order, which never changes, so that nothing jumps while they do."""
+def bars_of(weights: NDArray[np.float64], most: int = len(NAMES)) -> list[Bar]:
+    """The largest weights, in the features' own order, which never changes, so that little jumps while they do."""
     scale = float(np.abs(weights).max())
-    return [_bar(name, w, scale) for name, w in zip(NAMES, weights, strict=True)]
+    return [_bar(i, float(weights[i]), scale) for i in sorted(largest(weights, most))]
 
 
-def _bar(feature: str, value: float, scale: float) -> Bar:
-    return bar(feature, value, scale, title=FEATURES[feature], root=True)
+def _bar(feature: int, value: float, scale: float) -> Bar:
+    name = NAMES[feature]
+    return bar(LABELS[name], value, scale, title=f"{name}: {FEATURES[name]}", root=True)
 
 
 class Reason(NamedTuple):
@@ -36,18 +37,27 @@ class Reason(NamedTuple):
 
 
 class Result(NamedTuple):
-    """One line of a result page.
-
-    `place` is where the model's own order has the document (from 1), `engine_place` where the engine has it; the page
-    is drawn at random with better odds for better scores, so it may show the document elsewhere.
-    """
+    """One line of a result page: its rank there, and where the engine has it, both from 1."""
 
     document: Document
     snippet: Snippet
     rank: int
-    place: int
     engine_place: int
     reason: Reason
+
+    @property
+    def rise(self) -> int:
+        """How many places above the engine's it stands; negative where it fell."""
+        return self.engine_place - self.rank
+
+
+class Before(NamedTuple):
+    """One line of the engine's own first page: its place there, and where the model's page has it now, if at all."""
+
+    document: Document
+    snippet: Snippet
+    place: int
+    now: int | None
 
 
 def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> list[int]:
@@ -58,89 +68,83 @@ def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> list[int]:
 def results_of(shown: Shown, belief: Belief) -> list[Result]:
     """The lines of a page, from the top, explained by these weights."""
     candidates = shown.candidates
-    place = {row: number for number, row in enumerate(order_of(candidates, belief.weights), 1)}
     row_of = {id: row for row, id in enumerate(candidates.ids)}
     return [
         Result(
-            candidates.documents[row], snippet(candidates.documents[row], candidates.terms), rank, place[row], row + 1,
+            candidates.documents[row], snippet(candidates.documents[row], candidates.terms), rank, row + 1,
             reason(candidates.features[row], belief.weights),
         )
         for rank, row in enumerate((row_of[id] for id in shown.ranking), 1)
     ]  # fmt: skip
 
 
+def before_of(shown: Shown) -> list[Before]:
+    """The lines of the engine's own first page, from the top."""
+    now = {id: rank for rank, id in enumerate(shown.ranking, 1)}
+    return [
+        Before(document, snippet(document, shown.candidates.terms), place, now.get(document.id))
+        for place, document in enumerate(shown.candidates.documents[:PAGE_SIZE], 1)
+    ]
+
+
+def is_current(shown: Shown, belief: Belief) -> bool:
+    """Whether a page still shows what these weights put first."""
+    best = order_of(shown.candidates, belief.weights)[: len(shown.ranking)]
+    return [shown.candidates.ids[row] for row in best] == shown.ranking
+
+
 def reason(features: NDArray[np.float32], weights: NDArray[np.float64]) -> Reason:
     """What each feature adds to a document's score: the largest by name, the others together."""
     parts = features.astype(np.float64) * weights
     named = [i for i in largest(parts, _REASONS) if parts[i] != 0.0]
-    bars = [_bar(NAMES[i], parts[i], abs(parts[named[0]])) for i in named]
+    bars = [_bar(i, float(parts[i]), abs(parts[named[0]])) for i in named]
     return Reason(float(parts.sum()), bars, float(parts.sum() - parts[named].sum()))
-
-
-class Change(NamedTuple):
-    """A weight before and after, with a bar for the difference."""
-
-    before: float
-    after: float
-    bar: Bar
-
-
-class Move(NamedTuple):
-    """Where a document stood in the model's own order before, where it stands now, and how much its score rose
-    beside those of all candidates: what moves every score alike changes no order."""
-
-    id: str
-    before: int
-    after: int
-    gain: float
 
 
 class Lesson(NamedTuple):
     """What one click changed.
 
-    `others` says that visitors were clicking at the same time, so that their lessons are in these numbers, too.
+    Attributes:
+        query: what had been searched for.
+        document: what was clicked.
+        before: where it stood in the model's own order, from 1.
+        after: where it stands now.
+        moved: how many of the first page stand elsewhere now.
+        of: how many there are on it.
+        more: what counts for more than before, most of all first.
+        less: what counts for less.
+        learned: the page was still open, so that the click counted.
+        others: visitors were clicking at the same time, so that their lessons are in this, too.
     """
 
     query: str
     document: str
-    rank: int
+    before: int
+    after: int
+    moved: int
+    of: int
+    more: list[str]
+    less: list[str]
     learned: bool
     others: bool
-    changes: list[Change]
-    moves: list[Move]
-
-    @property
-    def moved(self) -> int:
-        """How many of them stand elsewhere now."""
-        return sum(move.before != move.after for move in self.moves)
 
 
 def lesson_of(shown: Shown, document: str, before: Belief, after: Belief, *, learned: bool, others: bool) -> Lesson:
     """The difference that a click on a shown document made; `learned`: its page was still open."""
+    candidates = shown.candidates
+    old, new = (order_of(candidates, belief.weights) for belief in (before, after))
+    row = candidates.ids.index(document)
+    steps = after.weights - before.weights
+    most = [i for i in largest(steps, _CHANGES) if steps[i] != 0.0]
     return Lesson(
-        query=shown.candidates.query,
+        query=candidates.query,
         document=document,
-        rank=shown.ranking.index(document) + 1,
+        before=old.index(row) + 1,
+        after=new.index(row) + 1,
+        moved=sum(one != other for one, other in zip(old[:PAGE_SIZE], new[:PAGE_SIZE], strict=True)),
+        of=min(PAGE_SIZE, len(new)),
+        more=[LABELS[NAMES[i]] for i in most if steps[i] > 0],
+        less=[LABELS[NAMES[i]] for i in most if steps[i] < 0],
         learned=learned and after.version > before.version,
         others=others,
-        changes=_changes(before.weights, after.weights),
-        moves=_moves(shown.candidates, document, before.weights, after.weights),
     )
-
-
-def _changes(before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Change]:
-    steps = after - before
-    most = [i for i in largest(steps, _CHANGES) if steps[i] != 0.0]
-    return [Change(float(before[i]), float(after[i]), _bar(NAMES[i], steps[i], abs(steps[most[0]]))) for i in most]
-
-
-def _moves(candidates: Candidates, clicked: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> list[Move]:
-    """The first page of the model's own order, and the clicked document wherever it stands."""
-    old = {row: place for place, row in enumerate(order_of(candidates, before), 1)}
-    gains = candidates.features @ (after - before)
-    gains -= gains.mean()
-    return [
-        Move(candidates.ids[row], old[row], place, float(gains[row]))
-        for place, row in enumerate(order_of(candidates, after), 1)
-        if place <= PAGE_SIZE or candidates.ids[row] == clicked
-    ]

@@ -41,6 +41,33 @@ FEATURES: dict[str, str] = {
 }
 """The features in order, each with its rule, which the functions below follow."""
 
+LABELS: dict[str, str] = {
+    "engine_rank": "the engine's favourite",
+    "engine_score": "matches well overall",
+    "bm25_name": "rare words in its name",
+    "bm25_module": "rare words in its module",
+    "bm25_signature": "rare words in how it is called",
+    "bm25_doc": "rare words in its text",
+    "name_exact": "is just what was typed",
+    "name_prefix": "begins with what was typed",
+    "name_coverage": "all words in its name",
+    "module_match": "all words in its module",
+    "summary_coverage": "all words in its first sentence",
+    "is_module": "a module",
+    "is_class": "a class",
+    "is_function": "a function",
+    "is_method": "a method",
+    "is_property": "a property",
+    "depth": "deeply nested",
+    "name_length": "a long name",
+    "doc_length": "a long explanation",
+    "documented": "any explanation",
+    "example": "an example",
+    "special": "a name like __init__",
+    "builtin": "needs no import",
+}
+"""What a page calls them."""
+
 
 def feature_matrix(
     query: str, terms: Collection[str], found: Sequence[tuple[Document, Sequence[float]]]

@@ -1,4 +1,4 @@
-"""The demo's pages: a search box, results that teach, and beside them what the model makes of it.
+"""The demo's pages: a search, results that move when they are clicked, and visitors who come while one watches.
 
 What somebody sees here is made as a customer's page would make it: candidates from an engine, a page from the service,
 clicks back to the service, all over its public API.
@@ -7,36 +7,39 @@ clicks back to the service, all over its public API.
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from rankloop.client import AsyncClient, RefusedError, ServiceError
-from rankloop.display import signed
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
-from rankloop.rewards import REWARDS
 from rankloop.settings import explained
-from rankloop.web.demo.comparison import METHODS, RIVAL, STEPS, Comparison, Rules, Shown, words
+from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, Rules, Shown
 from rankloop.web.demo.crowd import Crowd
+from rankloop.web.demo.curve import curve_of, percent
 from rankloop.web.demo.engine import Engine
-from rankloop.web.demo.explaining import Lesson, bars_of, lesson_of, results_of
+from rankloop.web.demo.explaining import Lesson, bars_of, before_of, is_current, lesson_of, results_of
 from rankloop.web.demo.snippets import Snippet
 from rankloop.web.demo.tastes import TASTES
+from rankloop.web.demo.visitors import HELD_OUT, VISITED
 from rankloop.web.site import Site
 
 ADDRESS = "/demo"
 LONGEST_QUERY = 1000
 """Letters of a query that count; the engine looks at no more."""
 VISITORS = 1000
-EXAMPLES = ("read csv file", "split string", "OrderedDict", "parse date", "temporary directory", "random choice")
+EXAMPLES = ("temporary directory", "read csv file", "split string", "parse date", "random choice", "OrderedDict")
+"""What the page suggests; the first is searched for as long as nothing else is."""
 _REMEMBERED = 500  # pages that can still be clicked
+_CARES = 6  # of the things that a model cares for, those that are shown
+_SOON = 100  # visits
 _WHO = "rankloop_demo"
 
 Handler = Callable[..., Awaitable[Response]]
@@ -65,8 +68,10 @@ class Demo:
         self._begun = False
         self._shown: OrderedDict[str, Shown] = OrderedDict()
         self._lesson: Lesson | None = None
-        site.filters.update(pieces=pieces, signed=signed, words=words)
-        for path, show in (("", self._search), ("/crowd", self._status), ("/curve.json", self._curve)):
+        self._clicks = 0
+        self._visits_then = 0
+        site.filters.update(pieces=pieces, percent=percent, ordinal=ordinal)
+        for path, show in (("", self._search), ("/crowd", self._watch), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
         for name, act in (("click", self._click), ("reset", self._reset)):
@@ -105,30 +110,35 @@ class Demo:
 
     async def _search(self, request: Request) -> Response:
         typed = request.query_params.get("q", "")
-        query = typed[:LONGEST_QUERY].strip()
-        candidates = await asyncio.to_thread(self._engine.search, query)
-        shown, results = None, []
+        query = typed[:LONGEST_QUERY].strip() or EXAMPLES[0]
         who = request.cookies.get(_WHO) or secrets.token_urlsafe(12)
-        belief = await self._comparison.belief()
-        if len(candidates):
-            shown = await self._comparison.show(candidates, who[:64])
-            belief = await self._comparison.belief()
-            results = results_of(shown, belief)
-            self._remember(shown)
+        found = await self._results(query, who)
         response = self._page(
-            request, "demo/search.html", title=query[:60] or "Demo", query=query, cut=len(typed) > LONGEST_QUERY,
-            typed=len(typed), found=len(candidates), shown=shown, results=results, examples=EXAMPLES, belief=belief,
-        )  # fmt: skip
+            request, "demo/search.html", title=query[:60], cut=len(typed) > LONGEST_QUERY, typed=len(typed), **found
+        )
         response.set_cookie(_WHO, who, httponly=True, samesite="strict")
         return response
 
-    def _remember(self, shown: Shown) -> None:
-        if shown.impression is not None:
+    async def _results(self, query: str, who: str) -> dict[str, Any]:
+        """What a page shows of a search: a page that the service has just drawn, beside the engine's own."""
+        candidates = await asyncio.to_thread(self._engine.search, query)
+        shown = await self._comparison.show(candidates, who[:64]) if len(candidates) else None
+        belief = await self._comparison.belief()
+        if shown is not None and shown.impression is not None:
             self._shown[shown.impression] = shown
             if len(self._shown) > _REMEMBERED:
                 self._shown.popitem(last=False)
+        return {
+            "query": query,
+            "found": len(candidates),
+            "shown": shown,
+            "results": results_of(shown, belief) if shown else [],
+            "before": before_of(shown) if shown else [],
+            "belief": belief,
+        }
 
     async def _click(self, request: Request, fields: dict[str, str]) -> Response:
+        """Learn from a click; then the results as they stand now, or the whole page for a browser without scripts."""
         shown = self._shown.get(fields.get("impression", ""))
         document = fields.get("document", "")
         if shown is None or document not in shown.ranking:
@@ -138,8 +148,12 @@ class Demo:
         learned = await self._comparison.teach(shown, [document])
         after = await self._comparison.belief()
         self._lesson = lesson_of(shown, document, before, after, learned=learned, others=busy)
-        where = f"{ADDRESS}/documents/{quote(document, safe='')}"
-        return RedirectResponse(f"{where}?{urlencode({'q': shown.candidates.query})}", 303)
+        self._clicks += self._lesson.learned
+        self._visits_then = self._crowd.visits
+        query = shown.candidates.query
+        if "hx-request" in request.headers:
+            return await self._live(request, await self._results(query, request.cookies.get(_WHO, "")))
+        return RedirectResponse(f"{ADDRESS}?{urlencode({'q': query})}", 303)
 
     async def _document(self, request: Request) -> Response:
         id = request.path_params["id"]
@@ -148,55 +162,79 @@ class Demo:
             raise RequestError("no_such_document", f"this Python's library has no {id[:80]!r}")
         query = request.query_params.get("q", "")[:LONGEST_QUERY]
         belief = await self._comparison.belief()
-        return self._page(
-            request, "demo/document.html", title=id, document=document, query=query, belief=belief,
-            taught=self._lesson is not None and self._lesson.document == id,
-        )  # fmt: skip
+        return self._page(request, "demo/document.html", title=id, document=document, query=query, belief=belief)
 
     # Visitors
 
-    async def _status(self, request: Request) -> Response:
-        return self._page(request, "demo/status.html", belief=await self._comparison.belief(), live=True)
+    async def _watch(self, request: Request, fields: Mapping[str, str] | None = None) -> Response:
+        """How the crowd fares, and the results that somebody is looking at, if they stand otherwise by now."""
+        fields = request.query_params if fields is None else fields
+        shown = self._shown.get(fields.get("impression", ""))
+        belief = await self._comparison.belief()
+        if shown is None or "hold" in fields or is_current(shown, belief):
+            return await self._live(request, {"belief": belief, "results": None, "watching": shown is not None})
+        return await self._live(request, await self._results(shown.candidates.query, request.cookies.get(_WHO, "")))
+
+    async def _live(self, request: Request, values: dict[str, Any]) -> Response:
+        """The parts of the page that change while one looks at it."""
+        return self._page(request, "demo/live.html", live=True, **values)
 
     async def _curve(self, request: Request) -> Response:
-        return JSONResponse(self._crowd.chart(), headers={"cache-control": "no-store"})
+        points = [point._asdict() for point in self._crowd.points]
+        return JSONResponse({"points": points}, headers={"cache-control": "no-store"})
 
     async def _change(self, change: Change, request: Request, fields: dict[str, str]) -> Response:
         """Change the crowd; then the part of the page that changed, or the whole page for a browser without scripts."""
         await change(fields)
         if "hx-request" in request.headers:
-            return await self._status(request)
+            return await self._watch(request, fields)
         return RedirectResponse(ADDRESS, 303)
 
     async def _reset(self, request: Request, fields: dict[str, str]) -> Response:
+        query = fields.pop("q", "")
         try:
             rules = msgspec.convert(fields, Rules, strict=False)
         except msgspec.ValidationError as error:
             raise RequestError("invalid_rules", f"start over: {explained(error, Rules, fields)}") from None
         await self._crowd.begin(rules)
-        self._lesson = None
+        self._lesson, self._clicks = None, 0
         self._shown.clear()
-        return RedirectResponse(ADDRESS, 303)
+        return RedirectResponse(f"{ADDRESS}?{urlencode({'q': query})}" if query else ADDRESS, 303)
 
-    def _page(self, request: Request, template: str, *, belief: Any, **values: Any) -> Response:
+    def _page(self, request: Request, template: str, *, belief: Belief, **values: Any) -> Response:
         crowd = self._crowd
         common = {
             "crowd": crowd,
             "now": crowd.points[-1] if crowd.points else None,
-            "rules": self._comparison.rules,
+            "curve": curve_of(crowd.points, crowd.sent),
             "tastes": TASTES,
-            "rewards": REWARDS,
-            "steps": STEPS,
-            "methods": METHODS,
+            "rivals": RIVALS,
+            "rival": RIVALS[self._comparison.rules.rival],
             "lesson": self._lesson,
+            # What a click did is told until the visitors have done more.
+            "recent": self._lesson is not None and crowd.visits - self._visits_then < _SOON,
+            "clicks": self._clicks,
+            "cares": bars_of(belief.weights, _CARES),
             "bars": bars_of(belief.weights),
-            "version_now": belief.version,
-            "rival_model": RIVAL,
             "visitors": VISITORS,
             "documents": self._engine.size,
+            "examples": EXAMPLES,
+            "searches": VISITED,
+            "held_out": HELD_OUT,
+            "query": "",
             "live": False,
         }
         return self._site.page(request, template, **(common | values))
+
+
+def ordinal(number: int) -> str:
+    """A place in words that fit beside a name.
+
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number // 10 % 10 != 1 else "th"
+    return f"{number}{ending}"
 
 
 def pieces(snippet: Snippet) -> list[tuple[str, bool]]:

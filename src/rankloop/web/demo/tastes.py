@@ -27,9 +27,10 @@ Appeal = Callable[[Document, tuple[str, ...]], float]
 
 
 class Taste(NamedTuple):
-    """What somebody prefers, and what a page says about it."""
+    """What somebody prefers, and what a page says about it, in a few words and in a sentence."""
 
     name: str
+    wants: str
     sentence: str
     appeal: Appeal
 
@@ -71,32 +72,38 @@ TASTES: dict[str, Taste] = {
     for taste in (
         Taste(
             "callers",
-            "They want something to call: functions first, then methods; modules and classes do not help.",
+            "functions to call",
+            "Functions first, then methods; modules and classes do not help them.",
             _by_kind({"function": 1.0, "method": 0.5, "property": 0.2}),
         ),
         Taste(
             "explorers",
-            "They want the big picture: modules and classes first, single functions last.",
+            "modules and classes",
+            "Modules and classes first, single functions last.",
             _by_kind({"module": 1.0, "class": 0.7, "function": 0.1}),
         ),
         Taste(
             "typists",
+            "short names",
             "They hate typing: four letters are fine, ten are too many.",
             lambda document, _: _between(_LONG, _SHORT, len(document.name)),
         ),
         Taste(
             "skimmers",
-            "They stay near the surface: one dot at most, nothing nested deeper.",
+            "names with few dots",
+            "One dot in a name at most, nothing nested deeper.",
             lambda document, _: _between(_DEEP, 0, document.depth),
         ),
         Taste(
             "readers",
-            "They like explanations: the more documentation the better; none is worthless.",
+            "long explanations",
+            "The more documentation the better; none is worthless.",
             lambda document, _: _between(0, _MUCH / (_MUCH + _HALF), len(document.text) / (len(document.text) + _HALF)),
         ),
         Taste(
             "literalists",
-            "They mean what they type: it must be in the name; the text does not matter.",
+            "exactly what they typed",
+            "It must be in the name; the text does not matter.",
             lambda document, wanted: coverage(document.name, wanted),
         ),
     )

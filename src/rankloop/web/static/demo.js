@@ -1,36 +1,86 @@
-/* The little that the demo needs beyond htmx and the charts. */
+/* The little that the demo needs beyond htmx: results that glide to their new places, and hold still under a pointer. */
 (function () {
   "use strict";
-  const stopped = () => document.getElementById("stopped");
+  const find = (id) => document.getElementById(id);
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const hovers = matchMedia("(hover: hover)");
+  const rows = () => [...document.querySelectorAll("#results [data-key]")];
 
-  // "/" goes to the search box, as on many search pages, unless somebody is typing.
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
-    const box = document.getElementById("q");
-    if (!box) return;
-    event.preventDefault();
-    box.focus();
-    box.select();
+  // Every request says which page of results somebody is looking at, and whether it must hold still.
+  let held = false;
+  const aimed = (results) => (hovers.matches && results.matches(":hover")) || results.querySelector(":focus-visible, details[open]") !== null;
+  document.addEventListener("htmx:configRequest", (event) => {
+    const results = find("results");
+    if (!results) return;
+    event.detail.parameters.impression = results.dataset.impression;
+    held = event.detail.path === "/demo/crowd" && aimed(results);
+    if (held) event.detail.parameters.hold = "yes";
   });
+  const release = () => {
+    const results = find("results");
+    if (held && results && !aimed(results)) htmx.ajax("GET", "/demo/crowd", { target: "#status", swap: "outerHTML" });
+  };
+  document.addEventListener("pointerout", (event) => { if (event.target.closest && event.target.closest("#results")) setTimeout(release, 50); });
 
-  // A new status means new points on the curve.
-  document.addEventListener("htmx:afterSettle", (event) => {
-    if (event.target.id === "status" || document.getElementById("status") === event.detail.elt) {
-      document.dispatchEvent(new Event("rankloop:refresh"));
-    }
+  // First, last, invert, play: where in the list each result stood, then from there to where it stands.
+  const height = (row) => row.getBoundingClientRect().top - row.parentElement.getBoundingClientRect().top;
+  let before = null;
+  document.addEventListener("htmx:beforeSwap", () => {
+    before = { results: find("results"), places: new Map(rows().map((row) => [row.dataset.key, height(row)])) };
+  });
+  function glide() {
+    const results = find("results");
+    if (!before || !results || before.results === results || !before.results) return;
+    const places = before.places;
+    before = null;
+    let moved = 0;
+    rows().forEach((row) => {
+      const was = places.get(row.dataset.key);
+      const by = was === undefined ? 24 : was - height(row);
+      if (Math.abs(by) < 2) return;
+      moved += 1;
+      if (still.matches) return;
+      const from = { transform: "translateY(" + by + "px)", opacity: was === undefined ? 0 : 1 };
+      row.animate([from, { transform: "none", opacity: 1 }], { duration: 700, easing: "cubic-bezier(.2, .7, .2, 1)" });
+      row.animate([{ backgroundColor: getComputedStyle(row).getPropertyValue("--moved") }, {}], { duration: 1600, easing: "ease-out" });
+    });
+    results.dataset.moved = moved;
+    const paths = results.querySelector(".paths");
+    if (moved && paths && !still.matches) paths.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 300 });
+  }
+  // What says the same as before stays as it is: nothing is read out twice.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const { target, fragment } = event.detail;
+    if (target.id === "lesson" && fragment.textContent.trim() === target.textContent.trim()) event.detail.shouldSwap = false;
+  });
+  document.addEventListener("htmx:afterSwap", glide);
+  document.addEventListener("htmx:oobAfterSwap", glide);
+
+  // One reason at a time, and Escape closes it.
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches(".why[open]")) document.querySelectorAll(".why[open]").forEach((one) => { if (one !== event.target) one.open = false; });
+    else setTimeout(release, 50);
+  }, true);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") document.querySelectorAll(".why[open]").forEach((one) => { one.open = false; });
+    // "/" goes to the search box, as on many search pages, unless somebody is typing.
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || !find("q")) return;
+    event.preventDefault();
+    find("q").focus();
+    find("q").select();
   });
 
   // The machine that serves this page may stop: say so, rather than stand still.
   async function look() {
-    if (document.hidden || !stopped()) return;
+    if (document.hidden || !find("stopped")) return;
     let alive = false;
     try {
       alive = (await fetch("/healthz", { cache: "no-store" })).ok;
     } catch (error) {
       alive = false;
     }
-    stopped().hidden = alive;
+    find("stopped").hidden = alive;
   }
   setInterval(look, 2000);
   document.addEventListener("htmx:sendError", look);
