@@ -1,10 +1,15 @@
 """The tables of docs/paper.md are written from verdicts; nothing else on the page is touched."""
 
+import json
+import shutil
+
 import msgspec
+import pytest
 from website import paper
 
 from rankloop.studies.claims.verdicts import Verdict
 from rankloop.studies.held import Start
+from rankloop.studies.published_runs import read_runs
 from rankloop.studies.records import write_summary
 from rankloop.studies.specification import load_study, to_toml
 
@@ -80,3 +85,24 @@ def test_parts_of_a_study_are_one_and_the_first_counts(made_up, tmp_path):
         write_summary(tmp_path / name, made_up(study, keep=keep))
     whole = paper.joined([str(tmp_path / "a"), str(tmp_path / "b")])
     assert len(whole.records) == 60
+
+
+@pytest.mark.slow
+def test_from_folders_come_the_page_the_reports_the_verdicts_and_the_table(made_up, tmp_path, monkeypatch):
+    study, docs = load_study("rq5"), tmp_path / "docs"
+    (docs / "results").mkdir(parents=True)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "study.toml").write_text(to_toml(study), encoding="utf-8")
+    write_summary(tmp_path / "there", made_up(study, keep=lambda cell: cell.seed < 6))
+    shutil.copy(paper.DOCS.parent / "website" / "paper_template.md", docs / "paper.md")
+    monkeypatch.setattr(paper, "DOCS", docs)
+    paper.main([f"Mine={tmp_path / 'there'}"])
+    page = (docs / "paper.md").read_text(encoding="utf-8")
+    assert "| [Mine](results/mine/report.md) | MSLR10K | 50: ROLTR 50 |" in page
+    assert {one["number"] for one in json.loads((docs / "results" / "verdicts.json").read_bytes())["Mine"]} >= {
+        "8a",
+        "8g",
+    }
+    assert read_runs(docs / "results" / "runs.parquet").num_rows == 50
+    assert (docs / "results" / "mine" / "report.md").exists()
+    assert list((docs / "results" / "mine" / "figures").glob("*.png"))
