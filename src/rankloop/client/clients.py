@@ -12,10 +12,8 @@ service's own sentence.
         search.click(page.impression, ["b"])
 """
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import wraps
-from inspect import signature, unwrap
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -35,6 +33,7 @@ from rankloop.client.conversation import (
     pinned_ranks,
     rank_body,
 )
+from rankloop.client.playing import awaits, waits
 from rankloop.errors import SettingsError
 from rankloop.settings import require_number, require_whole_number
 
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 TIMEOUT = 2.0
 LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 """A page that waited for a connection of our own would be a fallback for no fault of the service."""
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -87,43 +85,6 @@ class _Settings:
     def _arguments(self, ask: Ask) -> dict[str, Any]:
         seconds = max(self._timeout, PATIENT) if ask.patient else self._timeout
         return {"method": ask.method, "url": ask.path, "content": ask.body, "timeout": seconds}
-
-
-def _answering(talk: Callable[..., Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """As `wraps`, but what is returned is what the conversation ends with, which is all that callers get to see."""
-    declared = signature(talk)
-    returned = get_args(declared.return_annotation)[-1]
-
-    def taking_its_place(method: Any) -> Any:
-        method = wraps(talk)(method)
-        method.__signature__ = declared.replace(return_annotation=returned)
-        method.__annotations__ = talk.__annotations__ | {"return": returned}
-        return method
-
-    return taking_its_place
-
-
-def _waits(talk: Callable[Concatenate[Any, P], Talk[T]]) -> Callable[Concatenate[Any, P], T]:
-    """A method of `Client`: the conversation, played to its end."""
-
-    @_answering(talk)
-    def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = self._play(talk(self, *args, **kwargs))
-        return result
-
-    return method
-
-
-def _awaits(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """The method of `AsyncClient` that plays the conversation of one of `Client`."""
-    talk = unwrap(method)
-
-    @_answering(talk)
-    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        result: T = await self._play(talk(self, *args, **kwargs))
-        return result
-
-    return awaited
 
 
 class Client(_Settings):
@@ -172,7 +133,7 @@ class Client(_Settings):
         except httpx.HTTPError as error:
             return _trouble(error)
 
-    @_waits
+    @waits
     def rank(
         self,
         model: str,
@@ -207,7 +168,7 @@ class Client(_Settings):
         body = rank_body(candidates, matrix, pinned=pinned_ranks(pinned), **asked)
         return (yield from self._conversation.rank(model, body, list(candidates)))
 
-    @_waits
+    @waits
     def click(self, impression: str | None, clicks: Clicks, *, close: bool = False) -> Talk[Clicked | None]:
         """Report clicked ids, or how much each is worth, in [0, 1]; `close`: no more clicks will come.
 
@@ -215,18 +176,18 @@ class Client(_Settings):
         """
         return (yield from self._conversation.click([(impression, clicks)], close))[0]
 
-    @_waits
+    @waits
     def act(self, impression: str | None, actions: Actions, *, close: bool = False) -> Talk[Clicked | None]:
         """Report what happened to documents by the names of the model's actions: `{"oak": "purchase"}`, or several as
         `{"oak": ["click", "cart"]}`. The rest as for clicks; late is fine, for a week."""
         return self._conversation.act(impression, actions, close)
 
-    @_waits
+    @waits
     def click_many(self, reports: Sequence[Report], *, close: bool = False) -> Talk[list[Clicked | None]]:
         """Many reports at once, as (impression, clicks)."""
         return self._conversation.click(reports, close)
 
-    @_waits
+    @waits
     def close(self, impression: str | None, *, wait: bool = False) -> Talk[Closed | None]:
         """End an impression, so that the model learns from it now; `wait`: return when it has.
 
@@ -234,12 +195,12 @@ class Client(_Settings):
         """
         return self._conversation.close(impression, wait)
 
-    @_waits
+    @waits
     def flush(self) -> Talk[bool]:
         """Send what was kept; True if everything has been delivered."""
         return self._conversation.flush()
 
-    @_waits
+    @waits
     def create_model(
         self, /, name: str, features: int | Sequence[str], *, dry_run: bool = False, **settings: Any
     ) -> Talk[dict[str, Any]]:
@@ -250,114 +211,114 @@ class Client(_Settings):
         path = "?dry_run=true" if dry_run else ""
         return self._manage("POST", path, settings | {"name": name, "features": features})
 
-    @_waits
+    @waits
     def models(self) -> Talk[list[dict[str, Any]]]:
         """All models."""
         return list((yield from self._manage("GET", ""))["models"])
 
-    @_waits
+    @waits
     def model(self, name: str) -> Talk[dict[str, Any]]:
         """One model: settings, weights, what became of its impressions."""
         return self._manage("GET", _at(name))
 
-    @_waits
+    @waits
     def pause(self, name: str) -> Talk[dict[str, Any]]:
         """Stop learning; ranking, exploring and logging go on."""
         return self._manage("POST", _at(name, "pause"))
 
-    @_waits
+    @waits
     def resume(self, name: str) -> Talk[dict[str, Any]]:
         """Learn again."""
         return self._manage("POST", _at(name, "resume"))
 
-    @_waits
+    @waits
     def freeze(self, name: str) -> Talk[dict[str, Any]]:
         """Stop learning and exploring: show the model's best order."""
         return self._manage("POST", _at(name, "freeze"))
 
-    @_waits
+    @waits
     def freeze_scaling(self, name: str) -> Talk[dict[str, Any]]:
         """Keep running statistics as they are now, so that the model can be exported."""
         return self._manage("POST", _at(name, "freeze-scaling"))
 
-    @_waits
+    @waits
     def snapshots(self, name: str) -> Talk[list[dict[str, Any]]]:
         """The kept states of a model."""
         return list((yield from self._manage("GET", _at(name, "snapshots")))["snapshots"])
 
-    @_waits
+    @waits
     def snapshot(self, name: str, version: int) -> Talk[dict[str, Any]]:
         """A kept state, whole."""
         return self._manage("GET", _at(name, f"snapshots/{version}"))
 
-    @_waits
+    @waits
     def compare(self, name: str, before: int, after: int) -> Talk[dict[str, Any]]:
         """Two kept states side by side."""
         return self._manage("GET", _at(name, f"compare?from={before}&to={after}"))
 
-    @_waits
+    @waits
     def roll_back(self, name: str, version: int) -> Talk[dict[str, Any]]:
         """Return to a kept state; learning goes on from there."""
         return self._manage("POST", _at(name, "roll-back"), {"version": version})
 
-    @_waits
+    @waits
     def start_experiment(
         self, name: str, arms: Sequence[str] = ("incoming", "learned"), *, share: float = 0.1
     ) -> Talk[dict[str, Any]]:
         """Interleave orders on the pages of a share of the people: `incoming`, `learned` and names of other models."""
         return self._manage("POST", _at(name, "experiment"), {"arms": list(arms), "share": share})
 
-    @_waits
+    @waits
     def experiments(self, name: str) -> Talk[list[dict[str, Any]]]:
         """What a model's experiments say, the newest first."""
         return list((yield from self._manage("GET", _at(name, "experiments")))["experiments"])
 
-    @_waits
+    @waits
     def stop_experiment(self, name: str) -> Talk[dict[str, Any]]:
         """Interleave no more."""
         return self._manage("POST", _at(name, "experiment/stop"))
 
-    @_waits
+    @waits
     def actions(self, name: str) -> Talk[list[dict[str, Any]]]:
         """How often each action happened, and how the two orders compare in it."""
         return list((yield from self._manage("GET", _at(name, "actions")))["actions"])
 
-    @_waits
+    @waits
     def queries(self, name: str, limit: int = 50) -> Talk[dict[str, Any]]:
         """The most frequent queries, and where the learned order helps and hurts."""
         return self._manage("GET", _at(name, f"queries?limit={limit}"))
 
-    @_waits
+    @waits
     def segments(self, name: str) -> Talk[dict[str, Any]]:
         """The segments that requests name, and where the learned order helps and hurts."""
         return self._manage("GET", _at(name, "segments"))
 
-    @_waits
+    @waits
     def start_challenger(self, name: str, /, *, challenger: str | None = None, **settings: Any) -> Talk[dict[str, Any]]:
         """Another learner on a model's pages, in shadow: `learner`, `scaling`, … that differ from the model's own."""
         return self._manage("POST", _at(name, "challengers"), {"name": challenger} | settings)
 
-    @_waits
+    @waits
     def challengers(self, name: str) -> Talk[list[dict[str, Any]]]:
         """A model's challengers, each with a verdict."""
         return list((yield from self._manage("GET", _at(name, "challengers")))["challengers"])
 
-    @_waits
+    @waits
     def promote_challenger(self, name: str, challenger: str) -> Talk[dict[str, Any]]:
         """Let a challenger take the model's place."""
         return self._manage("POST", _at(name, f"challengers{_at(challenger, 'promote')}"))
 
-    @_waits
+    @waits
     def drop_challenger(self, name: str, challenger: str) -> Talk[dict[str, Any]]:
         """Forget a challenger."""
         return self._manage("DELETE", _at(name, f"challengers{_at(challenger)}"))
 
-    @_waits
+    @waits
     def alerts(self, name: str) -> Talk[list[dict[str, Any]]]:
         """What somebody should look at, those that last first."""
         return list((yield from self._manage("GET", _at(name, "alerts")))["alerts"])
 
-    @_waits
+    @waits
     def delete_model(self, name: str) -> Talk[dict[str, Any]]:
         """Delete a model."""
         return self._manage("DELETE", _at(name))
@@ -396,35 +357,35 @@ class AsyncClient(_Settings):
         except httpx.HTTPError as error:
             return _trouble(error)
 
-    rank = _awaits(Client.rank)
-    click = _awaits(Client.click)
-    act = _awaits(Client.act)
-    click_many = _awaits(Client.click_many)
-    close = _awaits(Client.close)
-    flush = _awaits(Client.flush)
-    create_model = _awaits(Client.create_model)
-    models = _awaits(Client.models)
-    model = _awaits(Client.model)
-    pause = _awaits(Client.pause)
-    resume = _awaits(Client.resume)
-    freeze = _awaits(Client.freeze)
-    freeze_scaling = _awaits(Client.freeze_scaling)
-    snapshots = _awaits(Client.snapshots)
-    snapshot = _awaits(Client.snapshot)
-    compare = _awaits(Client.compare)
-    roll_back = _awaits(Client.roll_back)
-    start_experiment = _awaits(Client.start_experiment)
-    experiments = _awaits(Client.experiments)
-    stop_experiment = _awaits(Client.stop_experiment)
-    actions = _awaits(Client.actions)
-    queries = _awaits(Client.queries)
-    segments = _awaits(Client.segments)
-    start_challenger = _awaits(Client.start_challenger)
-    challengers = _awaits(Client.challengers)
-    promote_challenger = _awaits(Client.promote_challenger)
-    drop_challenger = _awaits(Client.drop_challenger)
-    alerts = _awaits(Client.alerts)
-    delete_model = _awaits(Client.delete_model)
+    rank = awaits(Client.rank)
+    click = awaits(Client.click)
+    act = awaits(Client.act)
+    click_many = awaits(Client.click_many)
+    close = awaits(Client.close)
+    flush = awaits(Client.flush)
+    create_model = awaits(Client.create_model)
+    models = awaits(Client.models)
+    model = awaits(Client.model)
+    pause = awaits(Client.pause)
+    resume = awaits(Client.resume)
+    freeze = awaits(Client.freeze)
+    freeze_scaling = awaits(Client.freeze_scaling)
+    snapshots = awaits(Client.snapshots)
+    snapshot = awaits(Client.snapshot)
+    compare = awaits(Client.compare)
+    roll_back = awaits(Client.roll_back)
+    start_experiment = awaits(Client.start_experiment)
+    experiments = awaits(Client.experiments)
+    stop_experiment = awaits(Client.stop_experiment)
+    actions = awaits(Client.actions)
+    queries = awaits(Client.queries)
+    segments = awaits(Client.segments)
+    start_challenger = awaits(Client.start_challenger)
+    challengers = awaits(Client.challengers)
+    promote_challenger = awaits(Client.promote_challenger)
+    drop_challenger = awaits(Client.drop_challenger)
+    alerts = awaits(Client.alerts)
+    delete_model = awaits(Client.delete_model)
 
 
 def _is_address(url: str) -> bool:
