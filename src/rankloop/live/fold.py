@@ -15,9 +15,9 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rankloop.errors import DivergenceError
+from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners.contract import arrays_of, copy_of
-from rankloop.live.errors import StoreError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import ENDED, Closing, Event, Group, Impression, Kind, Late, Promoted, decode
 from rankloop.live.experiments import Experiments, client_number
 from rankloop.live.guard import Guard
@@ -144,10 +144,8 @@ class Fold:
                 self.experiments.stop(event.at)
             case Kind.LATE:
                 self._take_late(decode(event.kind, event.body), shown)
-            case Kind.ROLLED_BACK | Kind.REFOLDED:
-                self._roll_back(event)
-            case Kind.PROMOTED:
-                self._promote(event)
+            case Kind.ROLLED_BACK | Kind.REFOLDED | Kind.PROMOTED:
+                self._take_over(event)
         return None
 
     def overhear(self, event: Event, shown: Event | None = None) -> str | None:
@@ -335,32 +333,25 @@ class Fold:
 
     # States
 
-    def _roll_back(self, event: Event) -> None:
-        """Weights, optimiser and scaling as they were; what was counted since stays counted, but what was held against
-        the control, or interleaved, was another order."""
-        then = restored_by(event)
-        self._take_over(event, then.state, None)
-
-    def _promote(self, event: Event) -> None:
-        """A challenger's settings and what it has learned, in the place of the model's own. What was counted stays
-        counted, as after a roll back."""
-        promoted: Promoted = decode(event.kind, event.body)
-        self.drawers[event.offset] = promoted_settings(self.drawers[0], promoted)
-        self._take_over(event, promoted.state, event.offset)
-
-    def _take_over(self, event: Event, state: bytes, reign: int | None) -> None:
-        """Rank with a kept state from here on, under the settings of a reign (None: of its own), or stay as we are."""
+    def _take_over(self, event: Event) -> None:
+        """Weights, optimiser and scaling as a roll back, a refold or a promotion has them, the last with the settings
+        of a challenger. What was counted since stays counted, but what was held against the control, or interleaved,
+        was another order. If the state cannot be read, all stays as it is."""
         before = self.reign, self.ranker, self.scaler, self.looks, self.settings
         try:
-            then = decoded(state)
-            self._become(then.reign if reign is None else reign)
+            found = restored_by(event)
+            then = decoded(found.state)
+            if isinstance(found, Promoted):
+                self.drawers[event.offset] = promoted_settings(self.drawers[0], found)
+            self._become(event.offset if isinstance(found, Promoted) else then.reign)
             self._restore_learned(then)
             if event.kind == Kind.REFOLDED:
                 # Whoever was erased is no longer in these, either.
                 self.noted = noted_in(self.settings, then)
-        except StoreError as error:
+        except (StoreError, SettingsError) as error:
             self.reign, self.ranker, self.scaler, self.looks, self.settings = before
-            raise type(error)(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
+            kind = type(error) if isinstance(error, StoreError) else StateError
+            raise kind(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
         self.noted.begin_anew(self.offset)
         self.experiments.stop(event.at)
