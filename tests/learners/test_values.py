@@ -8,6 +8,7 @@ import pytest
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, PDGD, ROLTR, Posterior
 from rankloop.learners.page_likelihood import weigh_level
+from rankloop.learners.rank_gradient import click_slope, correct_reward
 from rankloop.online import OnlineRanker
 
 from .test_page_likelihood import SHAPE, a_page, evidence, evidence_of_the_number, log_scores
@@ -84,6 +85,15 @@ def test_roltrs_update_is_linear_in_the_values():
         for probability, values in every_outcome(chances_for(expected, 0.6))
     )
     np.testing.assert_allclose(mean, learner.score_gradient(scores, page, expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("exposure", [0.3, 0.9])
+def test_what_plrank_makes_of_a_click_is_linear_in_its_value(exposure):
+    [chances] = chances_for(np.array([0.3]), 0.5)
+    worth = [correct_reward(0.4, value, exposure, 0.0, exposure, 0.1) for value in (*OUTCOMES, 0.3)]
+    slope = [click_slope(0.4, value, exposure, 0.0) for value in (*OUTCOMES, 0.3)]
+    for *each, expected in (worth, slope):
+        assert chances @ each == pytest.approx(expected, abs=1e-12)
 
 
 def test_methods_say_whether_they_learn_from_values():
