@@ -6,6 +6,7 @@ could be, since each impression has to read its query's features at least once.
 
 import gzip
 import json
+import math
 import os
 import subprocess
 import sys
@@ -34,6 +35,7 @@ from rankloop.kernels.triangular import MANY, add_rows, solve_lower, solve_upper
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.loop import draw_query
 from rankloop.rankers import MLP
+from rankloop.runs.many import simulate_many
 from rankloop.runs.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
@@ -175,6 +177,25 @@ def two_processes(quick: bool) -> Section:
     )
 
 
+def two_threads(quick: bool) -> Section:
+    """Two runs of `simulate_many` in two threads of one process, against one after the other."""
+    data, impressions = mslr_shaped(400 if quick else 4_000), 10_000 if quick else 200_000
+    seconds = {1: math.inf, 2: math.inf}
+    _simulated_rate(ROLTR(), data, 1_000)
+    for _ in range(3):  # in turn, so that a slow moment of the machine meets both
+        for workers in seconds:
+            took = _seconds(lambda: _two_runs(data, impressions, workers))  # noqa: B023  (called at once)
+            seconds[workers] = min(seconds[workers], took)
+    rates = {workers: 2 * impressions / best for workers, best in seconds.items()}
+    ratio = rates[2] / rates[1]
+    return Section(
+        "Two threads (ROLTR, one collection for both)",
+        ["", "impressions/s"],
+        [["one after the other", f"{rates[1]:,.0f}"], ["both at once", f"{rates[2]:,.0f}"], ["ratio", f"{ratio:.2f}"]],
+        {"ratio": ratio},
+    )
+
+
 def growth(quick: bool) -> Section:
     """How the cost of an impression grows with candidates, features and queries."""
     queries = 300 if quick else 2_000
@@ -246,7 +267,7 @@ def compilation(quick: bool) -> Section:
 
 
 PARTS: tuple[Callable[[bool], Section], ...] = (
-    against_memory, methods, posterior, networks, two_processes, growth, memory, reader, compilation,
+    against_memory, methods, posterior, networks, two_processes, two_threads, growth, memory, reader, compilation,
 )  # fmt: skip
 
 
@@ -304,6 +325,12 @@ def _posterior_updates(features: int, updates: int) -> tuple[float, float]:
     reflect(1)
     ours = min(_seconds(lambda: reflect(updates)) for _ in range(3))
     return ours / updates, min(_seconds(lambda: woodbury(updates)) for _ in range(3)) / updates
+
+
+def _two_runs(data: Collection, impressions: int, workers: int) -> None:
+    simulate_many(
+        ROLTR(), noisy(), data, impressions, seeds=2, workers=workers, on="threads", progress=False, evaluate_every=0
+    )
 
 
 def _worker_rates(workers: int, impressions: int) -> list[float]:
