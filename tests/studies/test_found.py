@@ -24,3 +24,18 @@ def test_records_of_other_settings_are_not_found(tmp_path):
     assert find_records(tmp_path, parse(SMALL.replace("= 200", "= 300"), "small")) == []
     elsewhere = {group_of(cell): Met("another hash", 5) for cell in cells(parse(SMALL, "small"))}
     assert find_records(tmp_path, parse(SMALL, "small"), elsewhere) == []
+
+
+OTHER = '{ data = "mslr-like", scale = 0.002, folds = [1, 2], label = "other" }'
+TWO = SMALL.replace("folds = [1, 2] }]", f"folds = [1, 2] }}, {OTHER}]")
+
+
+def test_a_collection_that_was_not_run_does_not_get_another_s_records(tmp_path):
+    """With --only, say: the runs of both are alike in all but the collection."""
+    assert TWO != SMALL
+    run(SMALL, tmp_path)
+    study = parse(TWO, "small")
+    tiny = [cell for cell in cells(study) if cell.source.data == "tiny"]
+    at_hand = {group_of(cell): Met(load("tiny", fold=cell.fold).content_hash, 5) for cell in tiny}
+    for opened in (None, at_hand):
+        assert {cell.source.name for cell, _ in find_records(tmp_path, study, opened)} == {"tiny"}

@@ -27,10 +27,14 @@ class Met(NamedTuple):
 
     content_hash: str
     grades: int
+    name: str = ""
+    fold: int | None = None
 
 
 Group = tuple[bytes, int | None, tuple[str, ...]]
 """What cells on the same documents share: source, fold, and the attributes of documents that are looked at."""
+Documents = tuple[str, float | None, int | None]
+"""Where a cell's documents come from, whatever the study calls them: data, scale, fold."""
 
 
 def group_of(cell: Cell) -> Group:
@@ -54,7 +58,11 @@ def find_records(folder: Path, study: Study, opened: Mapping[Group, Met] | None 
         met: Iterable[Met] = ()
     else:
         met = dict.fromkeys(one for name in sorted(names) if (one := _met(record_path(folder, name))) is not None)
-    chosen = {group: at_hand.get(group) or wanted.collection(some, met) for group, some in groups.items()}
+    owners = _owners(asked, at_hand, met)
+    chosen = {
+        group: at_hand.get(group) or wanted.collection(some, (one for one in met if _may_be(one, some[0], owners)))
+        for group, some in groups.items()
+    }
     placed = ((cell, one) for cell in asked if (one := chosen[group_of(cell)]) is not None)
     return [found for cell, one in placed if (found := wanted.found(cell, one)) is not None]
 
@@ -63,6 +71,34 @@ def engines_of(folder: Path) -> tuple[str, str]:
     """Both engines, first the one that the folder's study was last started on."""
     starts = read_starts(folder)
     return (engine_name(), CPU) if starts and starts[-1].on == "gpu" else (CPU, engine_name())
+
+
+def _owners(asked: list[Cell], at_hand: Mapping[Group, Met], met: Iterable[Met]) -> dict[str, set[Documents]]:
+    """Whose each collection is, by its hash: of those who have it at hand, or else of those who call it so."""
+    owners: dict[str, set[Documents]] = defaultdict(set)
+    for cell in asked:
+        if (one := at_hand.get(group_of(cell))) is not None:
+            owners[one.content_hash].add(_documents(cell))
+    for one in met:
+        if one.content_hash not in owners:
+            owners[one.content_hash] = {_documents(cell) for cell in asked if _name(cell) == one.name.lower()}
+    return owners
+
+
+def _may_be(one: Met, cell: Cell, owners: Mapping[str, set[Documents]]) -> bool:
+    """Whether a cell may have run on a collection: it is not known to be another's. Runs on different collections may
+    be alike in all but that, so that a key alone does not tell."""
+    known = owners[one.content_hash]
+    return (not known or _documents(cell) in known) and (None in (cell.fold, one.fold) or cell.fold == one.fold)
+
+
+def _documents(cell: Cell) -> Documents:
+    return cell.source.data, cell.source.scale, cell.fold
+
+
+def _name(cell: Cell) -> str:
+    """What a collection from there would be called."""
+    return Path(cell.source.data).name.lower()
 
 
 class _Wanted(NamedTuple):
@@ -87,6 +123,7 @@ def _met(path: Path) -> Met | None:
     """The collection of a record; a record never changes. What is unreadable is reported when it is needed."""
     try:
         settings = json.loads(pq.read_table(path, columns=["settings"]).column(0)[0].as_py())
-        return Met(str(settings["data"]["hash"]), int(settings["data"]["grades"]))
+        data = settings["data"]
+        return Met(str(data["hash"]), int(data["grades"]), str(data.get("name", "")), data.get("fold"))
     except (OSError, pa.ArrowException, ValueError, KeyError, IndexError, TypeError):
         return None
