@@ -306,3 +306,24 @@ def test_replicas_on_a_server_agree_and_a_promotion_is_seen_by_both(postgres_add
     fold, kept = folded(postgres_address, "m")
     assert kept.state == fold.state()
     assert verify(postgres_address).problems == []
+
+
+def test_a_challenger_whose_model_is_gone_keeps_nobody_from_learning(tmp_path):
+    """Deleted by a version that knew no challengers, say."""
+    path, other = tmp_path / "log.db", msgspec.structs.replace(SHOP, name="other")
+
+    async def begin():
+        async with running(path, SHOP, other) as service:
+            await start_challenger(service, service.registry.get("m"), FASTER)
+
+    async def go_on():
+        async with running(path) as service:
+            page = await rank(service, name="other")
+            await service.close(page.impression, wait=True)
+            assert service.registry.get("other").version == 1
+            assert service.learner.error is None
+
+    told(begin())
+    with opened(path) as store, store.transaction() as transaction:
+        transaction.delete_model(1, 0)
+    told(go_on())

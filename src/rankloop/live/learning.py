@@ -186,13 +186,14 @@ class Learner:
     def _load(self, model: StoredModel) -> None:
         try:
             fold, saved = load(self._store, model)
+            parent = parent_of(self._store, fold.settings)
         except StateError as error:
             self._set_aside(model.id, error)
             return
         self._damaged.pop(model.id, None)
         self._folds[model.id], self._saved[model.id] = fold, saved
-        if fold.settings.challenges is not None:
-            self._challenged[model.id] = sources_of(self._store, model, fold.settings)[-1]
+        if parent is not None:
+            self._challenged[model.id] = parent.id
         if model.id in self._challenged and len(self._folds) > 1:
             # A challenger begins with the oldest pages that are left. The others do not wait for it.
             if fold.offset < self._position:
