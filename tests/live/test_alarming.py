@@ -6,7 +6,7 @@ from rankloop.live.learning import Learner
 from rankloop.live.watching import BLOCK, REFERENCE
 from rankloop.logs.verifying import verify
 
-from .in_process import click, model, rank, running, told
+from .in_process import click, model, rank, running, told, until
 
 SHOP = model()
 rng = np.random.default_rng(5)
@@ -57,6 +57,7 @@ def test_a_learner_in_trouble_is_told_until_it_recovers(tmp_path, monkeypatch):
     async def story():
         async with running(tmp_path / "log.db", SHOP) as service:
             service.alarms._tell = heard.append
+            await until(service.folds)
             service.alarms.look()
             monkeypatch.setattr(Learner, "alive", property(lambda self: False))
             service.alarms.look()
@@ -64,5 +65,11 @@ def test_a_learner_in_trouble_is_told_until_it_recovers(tmp_path, monkeypatch):
             monkeypatch.undo()
             service.alarms.look()
             assert [one.ended is None for one in heard] == [True, False]
+            # While learning is tried again, its states are let go of.
+            monkeypatch.setattr(service.alarms, "_trouble", lambda: "learning waits: the disk is full.")
+            monkeypatch.setattr(service, "folds", dict)
+            service.alarms.look()
+            assert heard[-1].sentence == "Nothing is learned: learning waits: the disk is full."
+            monkeypatch.undo()
 
     told(story())

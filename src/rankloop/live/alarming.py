@@ -1,12 +1,13 @@
 """Which alerts there are, kept up to date while a service runs, and told to a webhook when they begin and end."""
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from rankloop.live.alerts import Alert, Condition, alert_of, conditions
-from rankloop.live.errors import StateError
+from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import now
 from rankloop.live.fold import Fold
 from rankloop.live.kept import decoded
@@ -32,18 +33,24 @@ class Alarms:
         """What only a running service knows, by model and kind, with what its sentence says."""
         self._told: dict[str, Alert] = {}
         """Alerts that were told and have not ended."""
+        self._looking = threading.Lock()
 
     def look(self) -> None:
         """Notice what has begun and ended, and tell it. Reads the store: in a thread. Of several processes, the one
         that learns a model tells."""
+        with self._looking:
+            self._look()
+
+    def _look(self) -> None:
         service, folds = self._service, self._service.folds()
         try:
             lags = service.lag() if not service.is_store_in_trouble() else {}
-        except Exception:  # a store in trouble is told by others; what is known of models is told all the same
+        except StoreError:  # what is known of models is told all the same
             lags = {}
         told: dict[str, Alert] = {}
         for model in service.registry.all():
-            if model.id in folds or (model.damage and service.learner):
+            # A learner in trouble has let go of its states.
+            if model.id in folds or (service.learner and (model.damage or self._trouble())):
                 self._notice(model, folds.get(model.id), lags.get(model.id, 0))
                 told |= {alert.id: alert for alert in self.of(model, folds.get(model.id))}
         for alert in told.values():
@@ -56,14 +63,8 @@ class Alarms:
 
     def _notice(self, model: LiveModel, fold: Fold | None, lag: int) -> None:
         service = self._service
-        learner = service.learner
-        trouble = None
-        if learner is not None and not learner.alive:
-            trouble = "the learner has stopped; restart the service."
-        elif learner is not None and learner.error:
-            trouble = f"{learner.error}."
         found = conditions(
-            guarded=model.view().guarded, damage=model.damage, trouble=trouble, lag=lag, fold=fold,
+            guarded=model.view().guarded, damage=model.damage, trouble=self._trouble(), lag=lag, fold=fold,
             suspects=service.steering.found.get(model.id),
         )  # fmt: skip
         known = self._noticed.setdefault(model.id, {})
@@ -73,6 +74,13 @@ class Alarms:
         for kind, (period, detail) in list(known.items()):
             if kind not in wrong and period.ended is None:
                 known[kind] = msgspec.structs.replace(period, ended=now()), detail
+
+    def _trouble(self) -> str | None:
+        """Why nothing is learned here; None if it is, or if another process does."""
+        learner = self._service.learner
+        if learner is not None and not learner.alive:
+            return "the learner has stopped; restart the service."
+        return f"{learner.error}." if learner is not None and learner.error else None
 
     def _begin(self, known: dict[str, tuple[Period, str]], condition: Condition) -> None:
         before = known.get(condition.kind)
