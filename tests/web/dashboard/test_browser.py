@@ -354,7 +354,7 @@ def test_an_empty_service_leads_to_a_model_a_page_and_what_was_learned(tmp_path,
         page.get_by_label("Name").fill("shop")
         page.get_by_label("Features", exact=True).fill("a, b\na, d")
         page.locator("#make").click()
-        expect(page.get_by_role("alert").first).to_contain_text("'a' is there twice")
+        expect(page.get_by_role("alert").first).to_contain_text("'a' appears twice")
         expect(page.get_by_label("Name")).to_have_value("shop")
         page.get_by_label("Features", exact=True).fill("a, b\nc, d")
         page.locator("#make").click()
@@ -422,6 +422,24 @@ def test_an_experiment_is_started_watched_and_stopped(tmp_path, visit, pictures)
         rows = page.locator(".timeline li")
         expect(rows.nth(0)).to_contain_text("Stopped the experiment")
         expect(rows.nth(1)).to_contain_text("Started an experiment: the engine’s order and the learned order")
+        assert page.complaints == []
+
+
+def test_a_challenger_learns_in_shadow_and_is_promoted(tmp_path, visit, pictures):
+    with running(str(tmp_path / "log.db"), prepare=lambda store: make_past(store, shop(), 3, 4)) as service:
+        page = visit(f"{service.url}/models/shop/experiments")
+        page.get_by_label("Method").select_option("Posterior")
+        page.get_by_label("Name").fill("next")
+        page.locator("#start-challenger").click()
+        expect(page.get_by_role("status")).to_contain_text("in shadow")
+        expect(page.locator(".challenger")).to_contain_text("next")
+        page.screenshot(path=pictures / "challenger.png", full_page=True)
+        page.locator("#promote-next").click()
+        page.locator("#confirm").click()
+        expect(page.get_by_role("status")).to_contain_text("is the model now")
+        expect(page.locator(".challenger")).to_have_count(0)
+        page.goto(f"{service.url}/models/shop/history")
+        expect(page.locator(".timeline li").first).to_contain_text("Promoted a challenger")
         assert page.complaints == []
 
 

@@ -42,7 +42,7 @@ def test_a_model_is_made_once_and_the_form_keeps_what_was_typed(site):
     assert site.get("/v1/models/made").json()["features"] == ["a", "b", "_incoming"]
     again = site.post("/new", data=fields | {"token": token(site)})
     assert again.status_code == 409
-    assert "there is a model &#39;made&#39; already" in again.text
+    assert "&#39;made&#39;" in again.text
     assert ">a, b</textarea>" in again.text
 
 
@@ -60,7 +60,7 @@ def test_an_experiment_has_the_engines_order_first_whatever_was_ticked_first(sit
     assert report["share"] == 0.5
     again = site.post("/models/shop/experiments", data=fields)
     assert again.status_code == 409
-    assert "has one running" in again.text
+    assert "stop it first" in again.text
     assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 303
     assert site.get("/v1/models/shop/experiments").json()["experiments"][0]["stopped"]
     assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 409
@@ -70,3 +70,22 @@ def test_too_few_arms_are_refused_in_words(site):
     answer = site.post("/models/shop/experiments", data={"arm:learned": "on", "share": "10", "token": token(site)})
     assert answer.status_code == 422
     assert "2 to 8 different ones" in answer.text
+
+
+def test_a_challenger_is_started_shown_and_dropped_or_promoted_when_that_is_confirmed(site):
+    fields = {"learner": "PDGD", "name": "bold", "token": token(site)}
+    assert site.post("/models/shop/challengers", data=fields).status_code == 303
+    text = site.get("/models/shop/experiments").text
+    report = site.get("/v1/models/shop/challengers/bold").json()
+    assert report["changes"]["learner"]["learner"] == "PDGD"
+    assert 'href="/models/bold"' in text
+    assert "Challenges shop" in site.get("/").text
+    for action, word in (("drop", "forgotten"), ("promote", "takes the model’s place")):
+        assert word in site.get(f"/models/shop/challengers/bold/{action}").text
+    assert site.get("/models/shop/challengers/bold/marry").status_code == 404
+    assert site.get("/models/shop/challengers/nobody/drop").status_code == 404
+    assert site.post("/models/shop/challengers/bold/drop", data={}).status_code == 403
+    assert site.post("/models/shop/challengers/bold/drop", data={"token": token(site)}).status_code == 303
+    assert site.get("/v1/models/shop/challengers").json()["challengers"] == []
+    wrong = site.post("/models/shop/challengers", data=fields | {"learner": "Nobody", "token": token(site)})
+    assert wrong.status_code == 422

@@ -2,9 +2,11 @@
 
 import pytest
 
+from rankloop.learners import PDGD
+from rankloop.live.challengers import ChallengerSettings
 from rankloop.live.errors import RequestError
 from rankloop.live.settings import IncomingOrder, Zeros
-from rankloop.web.dashboard.making import FIELDS, experiment_of, model_of
+from rankloop.web.dashboard.making import FIELDS, challenger_of, experiment_of, model_of
 
 
 def fields(**more):
@@ -29,7 +31,7 @@ def test_every_field_counts():
     ("wrong", "sentence"),
     [
         ({"features": " ,\n"}, "name at least one number"),
-        ({"features": "a, a"}, "'a' is there twice"),
+        ({"features": "a, a"}, "'a' appears twice"),
         ({"name": "a b"}, "name must be"),
         ({"page_size": "ten"}, "page size: must be a whole number; got 'ten'"),
         ({"page_size": "0"}, "page_size"),
@@ -51,3 +53,10 @@ def test_an_experiment_has_its_arms_and_its_share():
     for arms, share in ((["incoming"], "10"), (["incoming", "learned"], "0"), (["incoming", "learned"], "x")):
         with pytest.raises(RequestError):
             experiment_of(arms, {"share": share})
+
+
+def test_a_challenger_has_another_method_and_a_name_if_one_was_typed():
+    assert challenger_of({"learner": "PDGD", "name": " "}) == ChallengerSettings(learner=PDGD())
+    assert challenger_of({"learner": "PDGD", "name": "bold"}).name == "bold"
+    with pytest.raises(RequestError):
+        challenger_of({"learner": "Nobody"})

@@ -12,6 +12,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from rankloop import __version__
+from rankloop.live.alerts import Period, alert_of
 from rankloop.live.keys import create_key, revoke_key
 from rankloop.live.looks import Looks
 from rankloop.web.dashboard.charts import CHARTS
@@ -297,3 +298,14 @@ def test_actions_are_compared_by_name_where_there_are_several(tmp_path):
         told = httpx.get(f"{service.url}/v1/models/shop/actions").json()["actions"]
         assert [one["name"] for one in told] == ["click", "purchase"]
         assert all(f"<li>{one['sentence']}</li>" in text for one in told)
+
+
+def test_an_alert_is_on_the_page_while_it_lasts_and_is_the_next_thing_to_do(client, service, monkeypatch):
+    missing = alert_of("shop", Period("missing", "price", 5))
+    over = alert_of("shop", Period("shifted", "rating", 5, 6))
+    monkeypatch.setattr(service.service.alarms, "of", lambda model: [missing, over])
+    text = client.get("/models/shop").text
+    sentence = missing.sentence.replace("'", "&#39;")
+    assert f'<p class="notice bad" role="status">{sentence}' in text
+    assert f"<dd>{sentence}" in text
+    assert "rating&#39; lies far beyond" not in text

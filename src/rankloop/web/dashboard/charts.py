@@ -30,6 +30,8 @@ from rankloop.web.dashboard.trail import points
 
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
+REACH = 1.6
+"""Of the newest interval: what was wider in the beginning is cut off."""
 WIDE = 5.0
 """A band is drawn to where its upper end is so many times its lower one."""
 PAGES = "as if every page were another person’s: too narrow where a few people come often"
@@ -169,8 +171,20 @@ def gain(source: Source) -> Plot:
     marks = marked(source.reading.decisions, known[0][0] if known else 0.0)
     return Plot(
         [one[0] for one in known], "time", "clicks gained", series, unit="%", time=True, zero=True, join=False,
-        marks=marks,
+        marks=marks, y_range=_fitting([one[1:] for one in known if None not in one]),
     )  # fmt: skip
+
+
+def _fitting(known: Sequence[Sequence[Any]]) -> tuple[float, float] | None:
+    """The range of a chart whose intervals were wide in the beginning: the newest one, and every value, with room."""
+    if not known:
+        return None
+    _, last_low, last_high = known[-1]
+    values = [one[0] for one in known]
+    low = max(min(one[1] for one in known), min(REACH * last_low, REACH * min(values)))
+    high = min(max(one[2] for one in known), max(REACH * last_high, REACH * max(values)))
+    low, high = min(low, 0.0), max(high, 0.0)
+    return low - 0.05 * (high - low), high + 0.05 * (high - low) or 1.0
 
 
 def marked(decisions: Sequence[Event], since: float) -> list[Mark]:

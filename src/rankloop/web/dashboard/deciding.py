@@ -6,11 +6,13 @@ with the name of the key that was used.
 
 import asyncio
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rankloop.live import experimenting, models
+from rankloop.learners import LEARNERS
+from rankloop.live import challenging, experimenting, models
 from rankloop.live.errors import RequestError
 from rankloop.live.experiments import INCOMING, LEARNED
 from rankloop.live.http.statuses import status_of
@@ -19,7 +21,7 @@ from rankloop.live.registry import LiveModel
 from rankloop.web.dashboard import health, panels
 from rankloop.web.dashboard.frame import Frame, place_of
 from rankloop.web.dashboard.history import arm_name
-from rankloop.web.dashboard.making import FIELDS, experiment_of, model_of
+from rankloop.web.dashboard.making import FIELDS, challenger_of, experiment_of, model_of
 
 ACTIONS = {
     "pause": (
@@ -41,7 +43,18 @@ OFFERED = {
         "frozen": ("resume",),
     }.items()
 }
+CHALLENGER_ACTIONS = {
+    "promote": (
+        "Promote",
+        "{name} takes the model’s place, with its settings and all that it has learned. States from before stay, to "
+        "roll back to.",
+    ),
+    "drop": ("Drop", "{name} and what it has learned are forgotten; an experiment that it is part of ends."),
+}
 DONE = {
+    "challenger": "The challenger learns from now on, in shadow: nobody sees its pages.",
+    "promote": "The challenger is the model now.",
+    "drop": "The challenger has been dropped.",
     "pause": "Learning is paused.",
     "resume": "Learning has resumed.",
     "freeze": "The model is frozen: it neither learns nor explores.",
@@ -66,6 +79,9 @@ class Deciding:
         site.get("/models/{model}/experiments", self._experiments)
         site.post("/models/{model}/experiments", self._start)
         site.post("/models/{model}/experiments/stop", self._stop)
+        site.post("/models/{model}/challengers", self._challenge)
+        site.get("/models/{model}/challengers/{challenger}/{action}", self._sure_of)
+        site.post("/models/{model}/challengers/{challenger}/{action}", self._settle)
 
     # A new model
 
@@ -98,7 +114,7 @@ class Deciding:
         label, effect = ACTIONS[action]
         return self._frame.page(
             request, "confirm.html", title=f"{label}?", label=label, effect=effect, model=model, action=action,
-            version=version, changed=changed, place=place_of(model),
+            version=version, changed=changed, place=place_of(model), target=f"{place_of(model)}/act/{action}",
         )  # fmt: skip
 
     async def _changes(self, model: LiveModel, version: int) -> list[tuple[str, float, float]]:
@@ -138,6 +154,8 @@ class Deciding:
             request, "experiments", "experiments-part.html" if part else "experiments.html", model, oob=part,
             reports=reports, running=next((one for one in reports if one.stopped is None), None),
             arms=self._arms(model), arm_name=arm_name, done=DONE.get(request.query_params.get("done", ""), ""),
+            challengers=[] if part else await challenging.challengers(self._service, model),
+            learners=[name for name, kind in LEARNERS.items() if not kind.needs_grades()],
         )  # fmt: skip
 
     def _arms(self, model: LiveModel) -> list[tuple[str, str]]:
@@ -164,6 +182,37 @@ class Deciding:
         self._require_effect()
         await experimenting.stop_experiment(self._service, model)
         return RedirectResponse(f"{place_of(model)}/experiments?done=stopped", 303)
+
+    # Challengers
+
+    async def _challenge(self, request: Request, fields: dict[str, str]) -> Response:
+        model = self._frame.model(request)
+        self._require_effect()
+        await challenging.start_challenger(self._service, model, challenger_of(fields))
+        return RedirectResponse(f"{place_of(model)}/experiments?done=challenger", 303)
+
+    async def _sure_of(self, request: Request) -> Response:
+        model, action, name = self._about_challenger(request)
+        label, effect = CHALLENGER_ACTIONS[action]
+        place = place_of(model)
+        return self._frame.page(
+            request, "confirm.html", title=f"{label}?", label=label, effect=effect.format(name=name), model=model,
+            action=action, version=None, changed=[], place=place,
+            target=f"{place}/challengers/{quote(name)}/{action}",
+        )  # fmt: skip
+
+    async def _settle(self, request: Request, _: dict[str, str]) -> Response:
+        model, action, name = self._about_challenger(request)
+        self._require_effect()
+        act = challenging.promote if action == "promote" else challenging.drop
+        await act(self._service, model, name)
+        return RedirectResponse(f"{place_of(model)}/experiments?done={action}", 303)
+
+    def _about_challenger(self, request: Request) -> tuple[LiveModel, str, str]:
+        model, action = self._frame.model(request), request.path_params["action"]
+        if action not in CHALLENGER_ACTIONS:
+            raise RequestError("no_such_action", f"unknown action {action[:40]!r}; choose from promote, drop")
+        return model, action, challenging.found(self._service, model, request.path_params["challenger"]).settings.name
 
 
 def version_of(text: str | None) -> int:

@@ -60,6 +60,8 @@ def told(event: Event) -> str:
             case Kind.ROLLED_BACK:
                 restored: Restored = decode(event.kind, event.body)
                 return f"Rolled back to version {restored.version:,}"
+            case Kind.PROMOTED:
+                return "Promoted a challenger to be the model"
             case Kind.REFOLDED:
                 return "Learned anew from what is left in the log"
             case Kind.EXPERIMENT_STARTED:
@@ -93,7 +95,7 @@ def _undo(model: LiveModel, event: Event, snapshots: Sequence[Snapshot]) -> Undo
             return Undo("Resume learning", f"{place}/act/resume")
         case Kind.RESUMED:
             return Undo("Pause again", f"{place}/act/pause")
-        case Kind.ROLLED_BACK:
+        case Kind.ROLLED_BACK | Kind.PROMOTED:
             before = next((one for one in snapshots if one.offset < event.offset), None)
             if before is None:
                 return None

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.live.challengers import ChallengerSettings
 from rankloop.live.errors import RequestError
 from rankloop.live.experiments import ExperimentSettings
 from rankloop.live.settings import ModelSettings
@@ -43,6 +44,14 @@ def model_of(fields: Mapping[str, str]) -> ModelSettings:
 def experiment_of(arms: list[str], fields: Mapping[str, str]) -> ExperimentSettings:
     """The experiment that somebody chose."""
     return _converted({"arms": arms, "share": _number(fields, "share") / 100}, ExperimentSettings)
+
+
+def challenger_of(fields: Mapping[str, str]) -> ChallengerSettings:
+    """A challenger with another method, and a name if one was typed."""
+    given: dict[str, Any] = {"learner": {"learner": fields.get("learner", "")}}
+    if name := fields.get("name", "").strip():
+        given["name"] = name
+    return _converted(given, ChallengerSettings)
 
 
 def _converted(given: dict[str, Any], kind: type[T]) -> T:

@@ -1,5 +1,6 @@
 """The dashboard's addresses: all models, one model and what it has learned, its charts as JSON and CSV, the service."""
 
+import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -8,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from rankloop.live import evidencing
 from rankloop.live.acting import ActionEvidence
+from rankloop.live.alerts import Alert
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.app import Application
@@ -109,20 +111,30 @@ class _Looking:
     async def _values(self, request: Request, model: LiveModel, over: Over) -> dict[str, Any]:
         reading = await self._frame.readings.model(model, over)
         summary = panels.summary(self._service, model, reading)
+        alerts = await self._alerts(model)
+        warnings = [*(one.sentence for one in alerts), *summary["warnings"]]
         return {
             "over": over,
             "overs": offered(age_minutes(model)),
             "reading": reading,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
-            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], summary["warnings"]),
+            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], warnings),
             "changed": advice.changed(model, reading, now()),
             "exploration": panels.exploration(model, reading),
             "bars": panels.weight_bars(model),
             "offered": OFFERED.get(model.view().mode, ()),
             "walk": self._frame.walk_through(request, model),
             "actions": await self._actions(model),
+            "alerts": alerts,
         }
+
+    async def _alerts(self, model: LiveModel) -> list[Alert]:
+        """What lasts, but for what the states of store and learner say already."""
+        with suppress(StoreError):
+            known = await asyncio.to_thread(self._service.alarms.of, model)
+            return [one for one in known if one.ended is None and one.kind not in ("learner", "behind")]
+        return []
 
     async def _actions(self, model: LiveModel) -> list[ActionEvidence]:
         with suppress(StoreError):

@@ -156,6 +156,11 @@ class Card(NamedTuple):
     """Clicks per page over the last 24 hours, learned and control, as `sparks.lines` draws them."""
     dots: list[list[tuple[float, float]]]
 
+    @property
+    def challenges(self) -> str | None:
+        """The model in whose shadow it learns, if so."""
+        return self.model.settings.challenges
+
 
 def card(model: LiveModel, day: Day | None) -> Card:
     """What the overview says about a model."""

@@ -74,14 +74,20 @@
       }
       ctx.font = 12 * ratio + "px " + style("--sans");
       ctx.fillStyle = ctx.strokeStyle = style("--quiet");
-      (data.marks || []).forEach((mark) => {
+      ctx.textAlign = "left";
+      const ends = [];
+      (data.marks || []).slice().sort((one, other) => one.x - other.x).forEach((mark) => {
         const x = Math.round(u.valToPos(mark.x, "x", true)) + 0.5;
         if (x < left - 1 || x > left + width + 1) return;
         ctx.lineWidth = ratio;
         ctx.setLineDash([3 * ratio, 3 * ratio]);
         ctx.beginPath(); ctx.moveTo(x, top); ctx.lineTo(x, top + height); ctx.stroke();
         const wide = ctx.measureText(mark.label).width;
-        ctx.fillText(mark.label, x + wide + 8 * ratio > left + width ? x - wide - 5 * ratio : x + 5 * ratio, top + 11 * ratio);
+        const from = x + wide + 8 * ratio > left + width ? x - wide - 5 * ratio : x + 5 * ratio;
+        let row = 0;
+        while (ends[row] > from) row += 1; // words that would lie on each other lie below each other
+        ends[row] = from + wide + 6 * ratio;
+        ctx.fillText(mark.label, from, top + (11 + 14 * row) * ratio);
       });
       ctx.restore();
     };
