@@ -284,7 +284,7 @@ def test_a_name_that_is_no_model_is_not_found_anywhere(refused, app, trick):
     name = quoted(trick)
     for route in ENDPOINTS:
         if "{model}" in route.path:
-            path = route.path.format(model=name, version=0)
+            path = route.path.format(model=name, version=0, challenger="other")
             told = refused(route.method, path, 404, content=b"{}" if route.method == "POST" else None)
             assert "x-injected" not in told or "\n" not in told
     for path in ("/ubi/queries", "/ubi/events"):
