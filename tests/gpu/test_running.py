@@ -8,6 +8,7 @@ import pytest
 from tests.gpu.test_packing import GRADED, PAIRED, PEOPLE, REINFORCED
 
 import rankloop as rl
+from rankloop.benchmark.yardsticks import mslr_shaped
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
 from rankloop.gpu.running import outcomes_on_device
@@ -29,8 +30,7 @@ SETTINGS: list[dict[str, object]] = [
     {"by_query": "none"},
     {"evaluate_every": 0},
     {"nothing_relevant": "zero"},
-    {"page_size": 3},
-    {"page_size": 30},
+    *({"page_size": size} for size in (1, 2, 3, 8, 9, 12, 30)),
 ]
 
 
@@ -92,6 +92,13 @@ def test_runs_that_share_a_block_do_not_touch_each_other(device, monkeypatch, gr
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_of_a_simulation(device, settings):
     asked = requests([rl.ROLTR(), rl.MDPRank(), rl.PDGD()], [rl.users.noisy()], [3], **settings)
+    assert_equal_runs(asked, simulate_on_device(asked))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.MDPRank(), rl.PDGD()], ids=lambda one: one.name)
+def test_long_lists_with_features_like_those_of_a_real_collection(device, learner):
+    asked = requests([learner], [rl.users.noisy()], [1, 2], impressions=300, data=mslr_shaped(64), evaluate_every=150)
     assert_equal_runs(asked, simulate_on_device(asked))
 
 

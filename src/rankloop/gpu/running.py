@@ -27,6 +27,7 @@ Outcome = Run | DivergenceError
 _ALIKE = ("impressions", "evaluate_every", "page_size", "nothing_relevant", "by_query", "gradient_variance")
 _CHUNK = 20_000  # impressions between two launches when nothing is evaluated
 _MEMORY = 0.6  # of what is free, for a batch's results; scores of an evaluation and others' needs have the rest
+_LOADED: dict[Any, Any] = {}  # the last training and the last test split on the device: a study asks again and again
 _MOST_VALUES = 8 << 30  # bytes that a batch may leave, so that results arrive now and then
 
 
@@ -51,7 +52,7 @@ def outcomes_on_device(requests: Sequence[Request], progress: Callable[[int], No
             raise SettingsError(f"on the GPU: {reason}")
     outcomes: list[Outcome | None] = [None] * len(requests)
     done = 0
-    loaded: dict[Any, Any] = {}
+    loaded = _LOADED
     for places, batch in _batches(_asked(requests)):
         before = done
 

@@ -143,7 +143,7 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     if (lane == 0) {
         double total = (page.quarter[0] + page.quarter[2]) + (page.quarter[1] + page.quarter[3]);
         page.mass[k] = total;
-#pragma unroll 5
+#pragma unroll 1
         for (int t = k - 1; t >= 0; t--) {
             total = total * page.kept[t] + page.own[t];
             page.mass[t] = total;
@@ -169,7 +169,8 @@ DEVICE void policy_gradient(float *scores, int n, double temperature, const doub
     if (lane == 0) {
         const double rest = exp_(page.largest - page.remaining[k - 1]);
         double carried = 0.0;
-#pragma unroll 5
+        // Unrolled by five, the compiler's rest of this loop was wrong for pages of other sizes: leave it as it is.
+#pragma unroll 1
         for (int t = 0; t < k; t++) {
             const double earned = page.returns[t];
             if (t > 0) carried *= page.kept[t];
