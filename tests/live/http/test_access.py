@@ -41,7 +41,7 @@ def unread():
 
 
 def address(route):
-    return route.path.format(model="shop", version=0, impression="x")
+    return route.path.format(model="shop", version=0, impression="x", challenger="shop-2")
 
 
 @pytest.mark.parametrize("route", [route for route in ENDPOINTS if route.scope], ids=lambda r: f"{r.method} {r.path}")

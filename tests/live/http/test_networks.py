@@ -105,7 +105,7 @@ def test_what_a_network_cannot_do_is_refused(app, wrong, reason):
 
 
 def test_the_dashboard_shows_no_weight_per_feature_where_there_is_none(app):
-    page = app.get("/models/net")
+    page = app.get("/models/net/learning")
     assert page.status_code == httpx.codes.OK
     assert "there is no weight per feature to show" in page.text
     assert "A network has no weight per feature that could be drawn." in page.text
