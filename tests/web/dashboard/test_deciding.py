@@ -89,3 +89,10 @@ def test_a_challenger_is_started_shown_and_dropped_or_promoted_when_that_is_conf
     assert site.get("/v1/models/shop/challengers").json()["challengers"] == []
     wrong = site.post("/models/shop/challengers", data=fields | {"learner": "Nobody", "token": token(site)})
     assert wrong.status_code == 422
+
+
+def test_history_has_a_decision_as_soon_as_it_is_made(site):
+    for action, told in (("pause", "Paused learning"), ("resume", "Resumed learning")):
+        assert site.get("/models/shop/history").status_code == 200  # what was read a moment ago must not stand in
+        assert site.post(f"/models/shop/act/{action}", data={"token": token(site)}).status_code == 303
+        assert re.search(r"<li><div><strong>(.*?)</strong>", site.get("/models/shop/history").text)[1] == told

@@ -296,8 +296,8 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "Clicks gained over the engine’s order",
-            "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. What was "
-            "much wider in the beginning is cut off.",
+            "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. "
+            "What was much wider in the beginning is cut off.",
             gain, "Nothing to compare yet. The line begins when both orders have had enough pages and people.",
         ),
         Chart(

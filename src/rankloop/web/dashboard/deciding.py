@@ -103,6 +103,7 @@ class Deciding:
             known = {name: fields[name] for name in FIELDS if name in fields}
             return self._form(request, known, str(error), status_of(error))
         model = self._service.registry.get(settings.name)
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}/connect?done=new", 303)
 
     # Actions
@@ -130,6 +131,7 @@ class Deciding:
             await models.roll_back(self._service, model, version_of(fields.get("version")))
         else:
             await models.act(self._service, model, action)
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}?done={action}", 303)
 
     def _require_effect(self) -> None:
@@ -175,12 +177,14 @@ class Deciding:
         # The first is what others are held against: the engine's order if it takes part.
         arms = sorted(chosen, key=lambda arm: arm != INCOMING)
         await experimenting.start_experiment(self._service, model, experiment_of(arms, fields))
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}/experiments?done=experiment", 303)
 
     async def _stop(self, request: Request, _: dict[str, Any]) -> Response:
         model = self._frame.model(request)
         self._require_effect()
         await experimenting.stop_experiment(self._service, model)
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}/experiments?done=stopped", 303)
 
     # Challengers
@@ -189,6 +193,7 @@ class Deciding:
         model = self._frame.model(request)
         self._require_effect()
         await challenging.start_challenger(self._service, model, challenger_of(fields))
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}/experiments?done=challenger", 303)
 
     async def _sure_of(self, request: Request) -> Response:
@@ -206,6 +211,7 @@ class Deciding:
         self._require_effect()
         act = challenging.promote if action == "promote" else challenging.drop
         await act(self._service, model, name)
+        self._frame.readings.renew()
         return RedirectResponse(f"{place_of(model)}/experiments?done={action}", 303)
 
     def _about_challenger(self, request: Request) -> tuple[LiveModel, str, str]:

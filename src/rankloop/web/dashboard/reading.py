@@ -117,6 +117,10 @@ class Readings:
         reading, trouble = await self._ask(("pages", model.id), read)
         return reading or [], trouble
 
+    def renew(self) -> None:
+        """Something was decided: whoever looks next sees it. What is known still stands in while the store is down."""
+        self._known = {key: (-1e9, known) for key, (_, known) in self._known.items()}
+
     async def _ask(self, key: Hashable, read: Callable[[], Any]) -> tuple[Any, str | None]:
         """What is known, read again if it is not fresh; and why it could not be read."""
         read_at, known = self._known.get(key, (-1e9, None))
