@@ -41,6 +41,8 @@ def test_what_a_running_service_knows():
     assert kinds(trouble="learning waits: the disk is full", lag=LAGS + 1) == ["learner"]
     assert kinds(lag=LAGS + 1) == ["behind"]
     assert kinds(lag=LAGS) == []
+    challenger = Fold(ModelSettings(name="second", features=2, seed=1, challenges="shop"))
+    assert kinds(lag=LAGS + 1, fold=challenger) == []  # it begins with the oldest page of the log
     assert kinds(fold=taught()) == ["nameless"]
     assert kinds(fold=taught(client_pages=0)) == []
     assert kinds(suspects=suspects) == ["steered"]

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -34,6 +35,20 @@ def literal(pages, u, v):
             a[0] == b[0], a[:size] == b[:size], len({*a[:size]} & {*b[:size]}) / size, sum(pairs) / len(pairs),
         ])  # fmt: skip
     return np.mean(np.array(rows, float), axis=0)
+
+
+@pytest.mark.parametrize(("candidates", "opposite"), [(1, 1), (2, -1), (3, -1)])
+def test_short_pages_are_compared_too(store, candidates, opposite):
+    page = shown_pages(Log.filled(store, impressions=10).store)[0]
+    few = msgspec.structs.replace(
+        page,
+        candidates=page.candidates[:candidates],
+        features=page.matrix("float32")[:candidates].tobytes(),
+        page=list(range(candidates)),
+    )
+    up, down = (lambda raw, sign=sign: sign * np.arange(len(raw)) for sign in (1, -1))
+    assert compare_orders([few], "float32", up, up).kendall == pytest.approx(1)
+    assert compare_orders([few], "float32", up, down).kendall == pytest.approx(opposite)
 
 
 def test_orders_are_compared_as_defined(log, store):

@@ -6,6 +6,7 @@ from tests.patience import PATIENCE
 
 import rankloop as rl
 from rankloop.client import Client, RefusedError, ServiceError
+from rankloop.data import Split
 from rankloop.errors import SettingsError
 from rankloop.live.traffic import ensure_model, play
 from rankloop.loop import draw_query
@@ -110,6 +111,25 @@ def test_a_model_that_is_there_keeps_its_control_group_and_goes_on(client, data)
     assert fates["control"] == first.pages["control"] + again.pages.get("control", 0)
 
 
+def test_a_model_that_starts_in_the_incoming_order_takes_traffic(client, data):
+    client.create_model("begun", list(data.feature_names), seed=4, start="incoming", scaling="query")
+    found, new = ensure_model(client, "begun", data, seed=4)
+    assert (len(found["features"]), new) == (data.features + 1, False)
+    played = play(client, "begun", rl.users.noisy(), data, 10, seed=1, evaluate_every=10)
+    test = data.test
+    X = [test.features[begin:end] for begin, end in zip(test.offsets, test.offsets[1:], strict=False)]
+    spans = [np.where(np.ptp(x, axis=0) > 0, np.ptp(x, axis=0), 1) for x in X]
+    logs = [-np.log(np.arange(1, len(x) + 1)) for x in X]
+    scaled = [
+        np.column_stack([(x - x.min(0)) / span, (log - log.min()) / (np.ptp(log) or 1)])
+        for x, span, log in zip(X, spans, logs, strict=True)
+    ]
+    whole = Split(
+        np.concatenate(scaled).astype(np.float32), test.arrays.offsets, test.arrays.grades, test.arrays.query_ids
+    )
+    assert played.run.offline_ndcg == pytest.approx(float(rl.evaluate(played.run.weights, whole)), abs=1e-6)
+
+
 def test_a_model_that_is_not_what_was_asked_for_is_refused(client, data):
     ensure_model(client, "taken", data, rl.PDGD(), seed=1)
     assert ensure_model(client, "taken", data, rl.PDGD(), seed=1, page_size=10)[1] is False
@@ -118,7 +138,7 @@ def test_a_model_that_is_not_what_was_asked_for_is_refused(client, data):
     with pytest.raises(SettingsError, match="page_size 10 and not 3"):
         ensure_model(client, "taken", data, seed=1, page_size=3)
     client.create_model("narrow", 2)
-    with pytest.raises(SettingsError, match="has 2 features and tiny has 20"):
+    with pytest.raises(SettingsError, match="is sent 2 features and tiny has 20"):
         ensure_model(client, "narrow", data, seed=1)
 
 

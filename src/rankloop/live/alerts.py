@@ -132,7 +132,7 @@ def conditions(
         found.append(Condition("damaged", damage))
     if trouble:
         found.append(Condition("learner", trouble))
-    elif lag > LAGS:
+    elif lag > LAGS and not (fold and fold.settings.challenges):  # a challenger is to catch up with the whole log
         found.append(Condition("behind", f"{lag:,}"))
     if fold is None:
         return found

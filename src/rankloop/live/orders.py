@@ -51,5 +51,8 @@ def compare_orders(pages: Sequence[Impression], precision: str, one: Scoring, ot
         shared.append(len(np.intersect1d(a[:size], b[:size])) / size)
         # Ranks, not scores: a tie is broken by the incoming order for both.
         ranks = np.argsort(a), np.argsort(b)
-        kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic if len(raw) > 1 else 1.0)
+        if len(raw) < 3:  # one pair at most: SciPy divides by zero
+            kendall.append(1.0 if first[-1] else -1.0)
+        else:
+            kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic)
     return Orders(len(pages), *(float(np.mean(found)) for found in (first, whole, shared, kendall)))

@@ -21,6 +21,7 @@ from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.evaluation import evaluate
 from rankloop.learners import Learner, from_settings, require_click_learner, require_learner, to_settings
+from rankloop.live.incoming import INCOMING, sent, with_incoming
 from rankloop.live.scaling import Scaler, Scaling
 from rankloop.loop import Record, draw_query, note_impression
 from rankloop.metrics.formulas import Measures
@@ -75,9 +76,9 @@ def ensure_model(
         if error.code != "no_such_model":
             raise
         return _made(client, name, data, learner, seed, page_size), True
-    if len(described["features"]) != data.features:
+    if (features := len(sent(described["features"]))) != data.features:
         raise SettingsError(
-            f"traffic: model {name!r} has {len(described['features'])} features and {data.name} has {data.features}; "
+            f"traffic: model {name!r} is sent {features} features and {data.name} has {data.features}; "
             f"choose the name of a new model"
         )
     there = {"learner": from_settings(described["learner"]), "page_size": described["page_size"]}
@@ -284,15 +285,17 @@ class _Street:
 def _as_scored(described: dict[str, Any], split: Split) -> Split:
     """The split with its features as the model sees them."""
     scaling: Scaling = msgspec.convert(described["settings"]["scaling"], Scaling)
-    if scaling == "none":
+    names = described["features"]
+    if scaling == "none" and INCOMING not in names:
         return split
     if scaling in ("running", "robust"):
         raise SettingsError(
             f"traffic: model {described['name']!r} scales features by what it has seen of them, with which the test "
             f"split cannot be measured; play without the offline curve (evaluate_every 0)"
         )
-    scaler = Scaler(scaling, split.features.shape[1])
+    scaler = Scaler(scaling, len(names))
     blocks: list[NDArray[np.float32]] = [
-        scaler.apply(split.features[begin:end]) for begin, end in zip(split.offsets, split.offsets[1:], strict=False)
+        scaler.apply(with_incoming(split.features[begin:end], names))
+        for begin, end in zip(split.offsets, split.offsets[1:], strict=False)
     ]
     return Split(np.concatenate(blocks), split.arrays.offsets, split.arrays.grades, split.arrays.query_ids)
