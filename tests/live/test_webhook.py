@@ -3,7 +3,9 @@
 import asyncio
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 import pytest
 
@@ -11,6 +13,7 @@ from rankloop.client.webhooks import ID, verified
 from rankloop.errors import SettingsError
 from rankloop.live import webhook as module
 from rankloop.live.alerts import alert_of
+from rankloop.live.errors import StoreError
 from rankloop.live.stores import open_store
 from rankloop.live.watching import Period
 from rankloop.live.webhook import Webhook, checked_address, checked_secret
@@ -114,6 +117,55 @@ def test_redirects_are_not_followed(store):
     assert elsewhere.got == []
 
 
+def test_a_feature_may_be_called_anything_and_its_alert_arrives(store):
+    name = "größe\r\nx-injected: 1"
+    with Receiver() as receiver:
+        sent(receiver.url, store, alert(name), alert("b"), done=lambda hook: hook.counts["delivered"] == 2)
+    (_, headers, body), _ = receiver.got
+    assert "x-injected" not in {header.lower() for header in headers}
+    assert unquote(headers[ID]) == json.loads(body)["id"] == f"shop-missing-{name}-5-started"
+
+
+def test_a_receiver_that_answers_a_byte_at_a_time_is_given_up(store, monkeypatch):
+    """Each byte comes well within the time that one may take; all of them never do."""
+    monkeypatch.setattr(module, "TIMEOUT", 0.5)
+    ended = threading.Event()
+
+    class Dripping(BaseHTTPRequestHandler):
+        def do_POST(self):
+            with suppress(OSError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nx-slow: ")
+                while not ended.wait(0.05):
+                    self.wfile.write(b"a")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/"
+        sent(url, store, alert(), done=lambda hook: hook.counts["failed"] >= 1)
+    finally:
+        ended.set()
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_name_that_turns_out_to_be_none_is_a_failure_and_not_the_end(store):
+    sent(f"http://{64 * 'a'}.example/", store, alert(), done=lambda hook: hook.counts["failed"] >= 2)
+
+
+def test_alerts_go_out_while_the_store_cannot_be_written(store, monkeypatch):
+    def full(*_):
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store, "set_fact", full)
+    with Receiver() as receiver:
+        sent(receiver.url, store, alert("a"), alert("b"), done=lambda hook: hook.counts["delivered"] == 2)
+    assert len(receiver.got) == 2
+
+
 def test_a_receiver_that_is_down_costs_the_oldest_alerts_when_too_many_wait(store, monkeypatch):
     monkeypatch.setattr(module, "MOST_WAITING", 3)
     hook = Webhook("http://127.0.0.1:9/", SECRET, store)
@@ -139,6 +191,10 @@ def test_what_cannot_be_delivered_within_a_day_is_given_up(store, monkeypatch):
         ("http://169.254.169.254/latest/meta-data", "not an address that alerts are sent to"),
         ("http://[fe80::1]/", "not an address that alerts are sent to"),
         ("http://0.0.0.0/", "not an address that alerts are sent to"),
+        ("http://[::ffff:169.254.169.254]/", "not an address that alerts are sent to"),
+        ("http://2852039166/", "not an address that alerts are sent to"),
+        ("http://0xa9.254.43518/", "not an address that alerts are sent to"),
+        ("http://[fe80::1%25eth0]/", "not an address that alerts are sent to"),
     ],
 )
 def test_addresses_that_alerts_are_not_sent_to(url, sentence):

@@ -4,6 +4,7 @@ It is a model of its own, folded from the closed pages of the model that it chal
 and then from each as it closes. Nobody is shown its pages, unless an experiment interleaves them.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -25,6 +26,7 @@ ABOUT_PEOPLE = ("control", "falls_back")
 CHANGEABLE = ("learner", "scaling", "start", "late_updates", "guards")
 """What a challenger may do otherwise. The rest says what is in the log."""
 
+Check = Callable[[ModelSettings], None]
 Advice = Literal["promote", "drop", "interleave", "wait"]
 
 
@@ -46,8 +48,11 @@ class ChallengerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     guards: dict[str, Any] | None = None
 
 
-def challenger_settings(own: ModelSettings, given: ChallengerSettings, taken: set[str]) -> ModelSettings:
-    """The settings of a new challenger; `taken` are the names that other models have.
+def challenger_settings(
+    own: ModelSettings, given: ChallengerSettings, taken: set[str], check: Check = lambda made: None
+) -> ModelSettings:
+    """The settings of a new challenger; `taken` are the names that other models have. `check` may refuse them before
+    anything is worked out that takes as long, or as much room, as they say.
 
     >>> shop = ModelSettings(name="shop", features=2, seed=1)
     >>> challenger_settings(shop, ChallengerSettings(scaling="query"), {"shop"}).name
@@ -72,6 +77,7 @@ def challenger_settings(own: ModelSettings, given: ChallengerSettings, taken: se
             f"challenger: a start in the incoming order needs the feature {made.names[-1]!r}, which {own.name!r} was "
             f"not made with; name the feature that carries the engine's score"
         )
+    check(made)
     if given.learner is not None or given.start is not None:
         made = settled(made)
     if not changes(own, made):

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 
 from rankloop.errors import SettingsError
 from rankloop.live import models
@@ -44,7 +45,8 @@ async def start_challenger(service: Service, model: LiveModel, given: Challenger
         )
     taken = {other.settings.name for other in service.registry.all()}
     try:
-        settings = await asyncio.to_thread(challenger_settings, model.settings, given, taken)
+        check = partial(models.require_affordable, limits=service.limits)
+        settings = await asyncio.to_thread(challenger_settings, model.settings, given, taken, check)
     except SettingsError as error:
         raise RequestError("invalid_model", str(error)) from None
     report = await models.starting_report(service, settings)

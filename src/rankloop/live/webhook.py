@@ -13,10 +13,11 @@ import contextlib
 import ipaddress
 import json
 import logging
+import socket
 import time
 from collections import Counter, deque
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import httpx
 import msgspec
@@ -24,6 +25,7 @@ import msgspec
 from rankloop.client.webhooks import ID, SIGNATURE, TIMESTAMP, signature
 from rankloop.errors import SettingsError
 from rankloop.live.alerts import Alert
+from rankloop.live.errors import StoreError
 from rankloop.live.events import now
 from rankloop.live.stores.contract import Store
 
@@ -38,6 +40,7 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 300.0
 GIVEN_UP = 86_400_000
 """Milliseconds after which what could not be delivered is given up."""
 LEAST_SECRET = 16
+PRINTED = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 
 
 def checked_address(url: str) -> str:
@@ -64,11 +67,21 @@ def checked_address(url: str) -> str:
 
 def _is_nowhere(host: str) -> bool:
     """Whether a host is no place for a receiver, such as the metadata of a cloud's machine; private ones may be."""
+    address = _numeric(host)
+    return address is not None and (address.is_link_local or address.is_multicast or address.is_unspecified)
+
+
+def _numeric(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, however it is written: whoever connects also takes 2852039166 or 0xa9.254.43518 for
+    one, and an IPv4 address within an IPv6 one for that. None for a name."""
     try:
-        address = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return False
-    return address.is_link_local or address.is_multicast or address.is_unspecified
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(host))
+        except (OSError, UnicodeError):
+            return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def checked_secret(text: str | None, path: Path | None) -> bytes:
@@ -105,6 +118,15 @@ def message(alert: Alert) -> Waiting:
     return Waiting(number, json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(), now())
 
 
+def header_of(number: str) -> str:
+    """An id as it stands in a header, which is ASCII: it may name a feature, and that may be called anything.
+
+    >>> header_of("shop-missing-größe\\r\\n-5-started")
+    'shop-missing-gr%C3%B6%C3%9Fe%0D%0A-5-started'
+    """
+    return quote(number, safe=PRINTED)
+
+
 class Webhook:
     """Sends alerts to one address, in their order."""
 
@@ -137,6 +159,10 @@ class Webhook:
             self._delivered = deque(json.loads(self._store.fact(DELIVERED) or "[]"), MOST_REMEMBERED)
         return self._delivered
 
+    def _remember(self, number: str) -> None:
+        self._known().append(number)
+        self._store.set_fact(DELIVERED, json.dumps(list(self._known())))
+
     async def run(self) -> None:
         """Deliver what waits, until it is cancelled."""
         self._loop = asyncio.get_running_loop()
@@ -156,9 +182,11 @@ class Webhook:
         problem = await self._sent(http, waiting)
         if problem is None:
             self.counts["delivered"] += 1
-            self._known().append(waiting.id)
-            await asyncio.to_thread(self._store.set_fact, DELIVERED, json.dumps(list(self._known())))
             self._remove(waiting)
+            try:
+                await asyncio.to_thread(self._remember, waiting.id)
+            except StoreError as error:
+                log.warning("webhook: that an alert was delivered is not remembered after a restart (%s)", error)
             return
         self.counts["failed"] += 1
         if waiting.tries == 0:
@@ -179,12 +207,16 @@ class Webhook:
         stamp = str(int(time.time()))
         headers = {
             "content-type": "application/json",
-            ID: waiting.id,
+            ID: header_of(waiting.id),
             TIMESTAMP: stamp,
             SIGNATURE: signature(self._secret, stamp, waiting.body),
         }
         try:
-            async with http.stream("POST", self._url, content=waiting.body, headers=headers) as answer:
+            # The client's own clock begins anew with every byte.
+            async with (
+                asyncio.timeout(TIMEOUT),
+                http.stream("POST", self._url, content=waiting.body, headers=headers) as answer,
+            ):
                 return None if answer.is_success else f"status {answer.status_code}"
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # a name may turn out to be none
             return type(error).__name__
