@@ -13,7 +13,7 @@ from rankloop.live.events import Kind, decode
 from rankloop.live.experimenting import experiments, start_experiment
 from rankloop.live.experiments import ExperimentSettings
 from rankloop.live.fold import Fold
-from rankloop.live.learning import begun, closed_impression, take_in
+from rankloop.live.loading import begun, closed_impression, take_in
 from rankloop.live.stores import open_store, opened
 from rankloop.logs.refolding import refolding
 from rankloop.logs.replay.replaying import Options, replay

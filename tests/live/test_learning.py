@@ -14,7 +14,8 @@ from rankloop.live import learning, models
 from rankloop.live.errors import StoreError
 from rankloop.live.events import FOLDED, Kind, encode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import KEPT, SPACING, Learner, closed_impression, load, settings_of, superfluous
+from rankloop.live.learning import KEPT, SPACING, Learner, superfluous
+from rankloop.live.loading import closed_impression, load, settings_of
 from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking
 from rankloop.live.serving import serve

@@ -8,7 +8,7 @@ from tests.patience import PATIENCE
 from rankloop.errors import DataError, SettingsError
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
-from rankloop.live.learning import load
+from rankloop.live.loading import load
 from rankloop.live.stores import open_store
 from rankloop.logs.importing import NUMBERS_SKIPPED, back_up, import_log, restore
 from rankloop.logs.verifying import verify

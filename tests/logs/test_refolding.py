@@ -8,7 +8,8 @@ from tests.patience import PATIENCE
 from rankloop.errors import SettingsError
 from rankloop.live.events import Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import Learner, load
+from rankloop.live.learning import Learner
+from rankloop.live.loading import load
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding

@@ -8,7 +8,7 @@ from tests.patience import PATIENCE
 from rankloop.errors import SettingsError
 from rankloop.live.clients import client_hash
 from rankloop.live.events import Kind, decode
-from rankloop.live.learning import load
+from rankloop.live.loading import load
 from rankloop.live.stores import open_store
 from rankloop.logs.access import COMPACTED, clean_since, existing
 from rankloop.logs.trimming import DAY, compact, erase

@@ -9,7 +9,7 @@ from rankloop.learners import ROLTR
 from rankloop.live.clients import client_hash
 from rankloop.live.events import FOLDED, Kind, Restored, encode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import closed_impression
+from rankloop.live.loading import closed_impression
 from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import Guards, ModelSettings

@@ -32,7 +32,7 @@ def model(
     """A live model, as it was kept last, for another system; and how far it ranks there as it does here."""
     from rankloop.interchange import export_model
     from rankloop.live.exporting import leaving, newest_pages
-    from rankloop.live.learning import load
+    from rankloop.live.loading import load
     from rankloop.logs.access import at_one_moment, find_model
 
     with at_one_moment(store) as log:

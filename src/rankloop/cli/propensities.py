@@ -95,7 +95,7 @@ def _of_models(
 
 def _looks(log: "Reader", model: "StoredModel") -> "Looks | None":
     from rankloop.live.kept import looks_of
-    from rankloop.live.learning import settings_of
+    from rankloop.live.loading import settings_of
 
     snapshot = log.newest_snapshot(model.id)
     return looks_of(settings_of(model), snapshot.state) if snapshot else None

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 
 from rankloop.live.events import Impression, Kind, decode
-from rankloop.live.learning import UNREADABLE
+from rankloop.live.loading import UNREADABLE
 from rankloop.live.stores.contract import Reader
 
 Page = tuple[int, int]

@@ -23,7 +23,7 @@ from rankloop.live.errors import StateError
 from rankloop.live.events import Event, Impression, Kind, decode
 from rankloop.live.fold import View
 from rankloop.live.incoming import INCOMING, MEANS
-from rankloop.live.learning import UNREADABLE, closed_impression
+from rankloop.live.loading import UNREADABLE, closed_impression
 from rankloop.live.orders import Orders, compare_orders
 from rankloop.live.scaling import FARTHEST, Scaler, deviation_within, typical
 from rankloop.live.settings import ModelSettings

@@ -17,7 +17,7 @@ from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import decoded, drawers_in, settings_in, summary_of
 from rankloop.live.keys import WHO
-from rankloop.live.learning import settings_of
+from rankloop.live.loading import settings_of
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.requests import Limits

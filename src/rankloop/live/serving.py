@@ -23,7 +23,7 @@ from rankloop.live.http.app import Application
 from rankloop.live.http.connections import SPARE_FILES, limited
 from rankloop.live.kept import summary_of
 from rankloop.live.keys import Keyring
-from rankloop.live.learning import settings_of
+from rankloop.live.loading import settings_of
 from rankloop.live.local import is_local
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service

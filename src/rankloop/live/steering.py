@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from rankloop.live.errors import StateError
 from rankloop.live.events import Kind, decode
-from rankloop.live.learning import closed_impression
+from rankloop.live.loading import closed_impression
 from rankloop.live.registry import LiveModel
 from rankloop.live.stores.contract import Store
 from rankloop.live.suspicion import Page, Suspects, Suspicion, suspects_among

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rankloop.errors import DataError
 from rankloop.live.events import ENDED, Clicks, Closing, Event, Impression, Kind, Late, decode
-from rankloop.live.learning import UNREADABLE, settings_of
+from rankloop.live.loading import UNREADABLE, settings_of
 from rankloop.live.settings import CLICK
 from rankloop.live.stores import Reader, each_event
 from rankloop.ubi import Click, ShownPage, UbiEvent, UbiQuery, events_of_page, query_of_page

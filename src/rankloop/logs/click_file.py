@@ -7,7 +7,7 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError
 from rankloop.live.events import Closing, Impression, Kind, Late, decode
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.stores import Reader, each_event
 from rankloop.logs.access import find_model, models_there
 from rankloop.logs.clicked import Row, checked, write_clicks

@@ -13,7 +13,7 @@ import numpy as np
 from rankloop.live.errors import StateError
 from rankloop.live.events import Closing, Event, Kind, decode
 from rankloop.live.fold import Fold, View
-from rankloop.live.learning import closed_impression, sources_of
+from rankloop.live.loading import closed_impression, sources_of
 from rankloop.live.models import cosine
 from rankloop.live.orders import Orders, compare_orders
 from rankloop.live.shadow import examination_of, policy_of

@@ -19,7 +19,7 @@ from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind, Promoted, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import restored_by
-from rankloop.live.learning import beginning_of, begun, closed_impression, settings_of, sources_of, take_in
+from rankloop.live.loading import beginning_of, begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store

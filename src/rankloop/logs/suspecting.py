@@ -4,7 +4,7 @@ from collections import deque
 from pathlib import Path
 
 from rankloop.live.events import Event, Kind, decode
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.stores import each_event
 from rankloop.live.suspicion import Suspects, suspects_among
 from rankloop.logs.access import at_one_moment, find_model

@@ -13,7 +13,7 @@ import msgspec
 from rankloop.errors import SettingsError
 from rankloop.live.clients import SALT, client_hash
 from rankloop.live.events import ENDED, Closing, Kind, Late, decode
-from rankloop.live.learning import UNREADABLE, sources_of
+from rankloop.live.loading import UNREADABLE, sources_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel

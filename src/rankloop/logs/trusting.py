@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.looks import RANKS
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader

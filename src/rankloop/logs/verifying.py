@@ -14,7 +14,7 @@ from rankloop.errors import RankloopError
 from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
-from rankloop.live.learning import begun, closed_impression, take_in
+from rankloop.live.loading import begun, closed_impression, take_in
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Open, Snapshot, StoredModel

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankloop.live.events import FOLDED, Event, Kind, decode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.stores import opened
 from rankloop.live.stores.contract import Store
 from rankloop.live.tokens import Signer

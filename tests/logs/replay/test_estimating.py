@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.learners import DBGD, ROLTR
 from rankloop.live.events import Kind
-from rankloop.live.learning import settings_of
+from rankloop.live.loading import settings_of
 from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
 from rankloop.logs.replay import Replay, open_log, other_settings, replay

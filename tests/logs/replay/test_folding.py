@@ -8,7 +8,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, ROLTR
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
-from rankloop.live.learning import settings_of
+from rankloop.live.loading import settings_of
 from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
 from rankloop.logs.replay import Replay, open_log, other_settings, replay

@@ -10,7 +10,7 @@ from pathlib import Path
 from rankloop.errors import SettingsError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
-from rankloop.live.learning import begun, closed_impression, settings_of, sources_of, take_in
+from rankloop.live.loading import begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event, is_server
 from rankloop.live.stores.contract import Reader

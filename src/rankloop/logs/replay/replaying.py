@@ -15,7 +15,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
 from rankloop.live.kept import decoded, settings_in
-from rankloop.live.learning import closed_impression, settings_of
+from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import examination_of, policy_of
