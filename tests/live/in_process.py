@@ -44,7 +44,7 @@ async def running(path: Path, *settings: ModelSettings, **options: Any) -> Async
         for wanted in settings:
             if wanted.name not in known:
                 await models.create_model(service, wanted)
-        await service.preparing()
+        await service.preparation.begin()
         yield service
     finally:
         await service.stop()

@@ -24,7 +24,7 @@ from rankloop.live.fold import Fold
 from rankloop.live.keys import WHO
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
-from rankloop.live.service import Service, in_shadow, now
+from rankloop.live.service import Service, now
 from rankloop.live.shadow import Shadow
 
 PATIENCE = 5.0
@@ -36,7 +36,7 @@ CLOSE = 1_000
 async def start_challenger(service: Service, model: LiveModel, given: ChallengerSettings) -> ChallengerReport:
     """Make a challenger, which begins with the oldest pages that are left; answered when it could be interleaved."""
     if model.settings.challenges is not None:
-        raise in_shadow(model)
+        raise model.in_shadow()
     model.require_whole()
     models.require_room(service)
     if len(service.registry.challengers_of(model)) >= MOST:

@@ -9,14 +9,14 @@ from rankloop.live.kept import experiments_of
 from rankloop.live.log import Control
 from rankloop.live.models import decided
 from rankloop.live.registry import LiveModel
-from rankloop.live.service import Service, in_shadow, now
+from rankloop.live.service import Service, now
 
 
 async def start_experiment(service: Service, model: LiveModel, settings: ExperimentSettings) -> ExperimentReport:
     """Interleave from now on; answered when the next page may be interleaved."""
     model.require_whole()
     if model.settings.challenges is not None:
-        raise in_shadow(model)
+        raise model.in_shadow()
     if model.view().experiment is not None:
         raise RequestError(
             "experiment_running", f"model {model.settings.name!r} already has an experiment running; stop it first"

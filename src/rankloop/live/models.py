@@ -107,7 +107,7 @@ async def noticed(service: Service) -> None:
         service.learner.wake()
     with suppress(TimeoutError):
         # On kernels that nobody has compiled yet it takes longer; until then pages come in the incoming order.
-        await asyncio.wait_for(asyncio.shield(service.preparing()), PREPARING_SECONDS)
+        await asyncio.wait_for(asyncio.shield(service.preparation.begin()), PREPARING_SECONDS)
 
 
 async def starting_report(service: Service, settings: ModelSettings) -> Report:

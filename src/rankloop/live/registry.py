@@ -56,6 +56,12 @@ class LiveModel:
         """Why its kept state cannot be read, if so: then pages go out in the incoming order."""
         return self._view.damage if self._view else None
 
+    def in_shadow(self) -> RequestError:
+        """What is said to whoever asks a challenger for what only a model with pages of its own can give."""
+        name, parent = self.settings.name, self.settings.challenges
+        said = f"{name!r} learns in shadow, from the pages of {parent!r}; ask {parent!r} instead"
+        return RequestError("in_shadow", said)
+
     def require_whole(self) -> View:
         """The newest state, or a StateError if it cannot be read."""
         if self.damage:

@@ -5,9 +5,8 @@ goes wrong with the store costs the caller the learning, never the page: it then
 """
 
 import asyncio
-import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,9 +20,10 @@ from rankloop.live.events import Group, Kind, now
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner
 from rankloop.live.log import Click, Close, Entry, Fate, Show
+from rankloop.live.preparing import Preparation
 from rankloop.live.ranking import Request, incoming_order
 from rankloop.live.registry import LiveModel, Registry
-from rankloop.live.rehearsal import rehearse
+from rankloop.live.repeating import repeat
 from rankloop.live.requests import (
     Acted,
     ClickBody,
@@ -41,10 +41,6 @@ from rankloop.live.tokens import Token, current_signer
 from rankloop.live.webhook import Webhook
 from rankloop.live.writer import Acknowledged, Writer, deliver
 
-log = logging.getLogger("rankloop.service")
-
-USUAL = ModelSettings(name="usual", features=2, seed=1)
-"""A model with every default, as most first ones are: a service without any has its kernels ready, too."""
 NOTHING = "there was nothing to rank"
 PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
@@ -81,9 +77,7 @@ class Service:
         wake = self.learner.wake if self.learner else lambda: None
         self._writer = Writer(store, committed=wake, delivery=self._deliver)
         self._tasks: list[asyncio.Task[None]] = []
-        self._preparing: asyncio.Task[None] | None = None
-        self._is_prepared = False
-        """Whether the models that were there at the start are."""
+        self.preparation = Preparation(self.registry)
         self._refreshed = 0
         self.refreshers: list[Callable[[], None]] = []
         """Called every second or two, off the event loop, to notice what other processes did."""
@@ -96,11 +90,11 @@ class Service:
             self.learner.start()
         often = 0.1 if self.store.shared else 1.0
         self._tasks = [
-            self.preparing(),
-            asyncio.create_task(_repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
-            asyncio.create_task(_repeat(self._refresh, often, "what other processes did was not noticed")),
-            asyncio.create_task(_repeat(self._look, EVERY_SECONDS, "nobody looked for clients who steer")),
-            asyncio.create_task(_repeat(self._alarm, alarming.EVERY_SECONDS, "nobody looked for alerts")),
+            self.preparation.begin(),
+            asyncio.create_task(repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
+            asyncio.create_task(repeat(self._refresh, often, "what other processes did was not noticed")),
+            asyncio.create_task(repeat(self._look, EVERY_SECONDS, "nobody looked for clients who steer")),
+            asyncio.create_task(repeat(self._alarm, alarming.EVERY_SECONDS, "nobody looked for alerts")),
         ]
         if self.webhook:
             self._tasks.append(asyncio.create_task(self.webhook.run()))
@@ -118,27 +112,13 @@ class Service:
         self.registry.stop()
         await asyncio.to_thread(self.store.close)
 
-    def preparing(self) -> "asyncio.Task[None]":
-        """Compile what new models' pages need, in a thread: who asks how the service is does not wait for it."""
-        if self._preparing is None or self._preparing.done():
-            self._preparing = asyncio.create_task(self._prepare())
-        return self._preparing
-
-    async def _prepare(self) -> None:
-        if not self._is_prepared and not self.registry.all():
-            await asyncio.to_thread(_rehearse, USUAL)
-        while fresh := [model for model in self.registry.all() if not model.prepared.is_set()]:
-            await asyncio.to_thread(_rehearse, fresh[0].settings)
-            fresh[0].prepared.set()
-        self._is_prepared = True
-
     # Rank
 
     async def rank(self, name: str, body: RankBody) -> Ranked:
         """The page to show, on disk before it is returned."""
         model = self.registry.get(name)
         if model.settings.challenges is not None:
-            raise in_shadow(model)
+            raise model.in_shadow()
         if [] in (body.candidates, body.ids) and None in (body.candidates, body.ids):
             # A search without results is nobody's mistake: an empty page, of which there is nothing to learn.
             return Ranked(None, [], "fallback", model.version, [] if body.rest else None, NOTHING)
@@ -319,7 +299,7 @@ class Service:
 
     def trouble(self) -> list[str]:
         """What is wrong at the moment, in sentences, known without asking the store; nothing if all is well."""
-        troubles = [] if self._is_prepared else self.unprepared()
+        troubles = [] if self.preparation.is_done else self.preparation.unprepared()
         if trouble := self._writer.trouble():
             troubles.append(f"store: {trouble}")
         if self.learner and not self.learner.alive:
@@ -331,13 +311,6 @@ class Service:
     def is_store_in_trouble(self) -> bool:
         """Whether nothing can be written at the moment."""
         return self._writer.trouble() is not None
-
-    def unprepared(self) -> list[str]:
-        """Models whose kernels are being compiled, in sentences."""
-        if not self._is_prepared and not self.registry.all():
-            return ["kernels: those of a first model are compiled; one that is made now waits for them"]
-        fresh = [model.settings.name for model in self.registry.all() if not model.prepared.is_set()]
-        return [f"kernels: those of {name!r} are compiled; until then it keeps the incoming order" for name in fresh]
 
     def damaged(self) -> list[str]:
         """Models whose kept state cannot be read, in sentences: their pages go out in the incoming order."""
@@ -396,38 +369,12 @@ class Service:
     async def _refresh(self) -> None:
         """Notice what other processes did: new models, new states, rotated secrets, keys made and revoked."""
         await asyncio.to_thread(self.registry.refresh)
-        self.preparing()
+        self.preparation.begin()
         self._refreshed += 1
         if self._refreshed % 10 == 0 or not self.store.shared:
             self._signer = await asyncio.to_thread(current_signer, self.store)
             for refresh in self.refreshers:
                 await asyncio.to_thread(refresh)
-
-
-async def _repeat(work: Callable[[], Awaitable[None]], every: float, complaint: str) -> None:
-    """Do something every so many seconds, whatever goes wrong: a key that was revoked, say, must not stay valid because
-    nobody looks any more."""
-    while True:
-        await asyncio.sleep(every)
-        try:
-            await work()
-        except Exception as error:
-            if not isinstance(error, StoreError):
-                log.exception("%s; trying again", complaint)
-            await asyncio.sleep(0.5)
-
-
-def in_shadow(model: LiveModel) -> RequestError:
-    """What is said to whoever asks a challenger for what only a model with pages of its own can give."""
-    name, parent = model.settings.name, model.settings.challenges
-    return RequestError("in_shadow", f"{name!r} learns in shadow, from the pages of {parent!r}; ask {parent!r} instead")
-
-
-def _rehearse(settings: ModelSettings) -> None:
-    try:
-        rehearse(settings)
-    except Exception:
-        log.exception("model %r could not be rehearsed; its first page may take long", settings.name)
 
 
 def _give_up(future: "asyncio.Future[Any]") -> None:

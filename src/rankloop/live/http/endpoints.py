@@ -139,7 +139,7 @@ async def readyz(call: Call) -> Answer:
     """
     trouble = call.service.trouble()
     status = 503 if trouble else 200
-    trouble += call.service.unprepared() if status == 200 else []
+    trouble += call.service.preparation.unprepared() if status == 200 else []
     trouble += [f"state: {damage}" for damage in call.service.damaged()]
     if not call.allows("admin"):
         trouble = [sentence.partition(":")[0] for sentence in trouble]

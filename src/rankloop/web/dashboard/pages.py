@@ -13,8 +13,9 @@ from rankloop.live.alerts import Alert
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.http.app import Application
+from rankloop.live.preparing import USUAL
 from rankloop.live.registry import LiveModel
-from rankloop.live.service import USUAL, now
+from rankloop.live.service import now
 from rankloop.web.dashboard import advice, explorer, health, panels
 from rankloop.web.dashboard.charts import CHARTS, Source
 from rankloop.web.dashboard.deciding import DONE, OFFERED, Deciding
