@@ -2,8 +2,6 @@
 
 import asyncio
 import inspect
-import socket
-import threading
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,9 @@ from rankloop.client import AsyncClient, Client, Page, RefusedError, ServiceErro
 from rankloop.errors import RankloopError, SettingsError
 
 from ..live.serving import Serving
+from .scripted import CANDIDATES, NOBODY, answer, scripted
 
 pytestmark = [pytest.mark.xdist_group("client"), pytest.mark.process]
-
-NOBODY = "http://127.0.0.1:1"
-"""A port that no test is given, so nobody ever listens there."""
-CANDIDATES = {"a": [3.0, 1.0], "b": [2.0, 0.0], "c": [1.0, 2.0], "d": [0.0, 0.5]}
 
 
 @pytest.fixture(scope="module")
@@ -42,27 +37,6 @@ def shop(client, request):
     return name
 
 
-def scripted(*answers: bytes):
-    """A server that gives these answers, one to each connection, whatever it is asked; its address."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
-        for answer in answers:
-            connection, _ = listening.accept()
-            connection.recv(1 << 16)
-            connection.sendall(answer)
-            connection.close()
-        listening.close()
-
-    threading.Thread(target=serve, daemon=True).start()
-    return f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-
-def answer(status: str, body: bytes, kind: str = "application/json") -> bytes:
-    head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
-    return head.encode() + body
-
-
 # What the two clients are
 
 
@@ -82,19 +56,6 @@ def test_methods_say_what_callers_get(kind):
     assert inspect.signature(kind.rank).return_annotation is Page
     assert inspect.signature(kind.models).return_annotation == list[dict[str, Any]]
     assert kind.flush.__annotations__["return"] is bool
-
-
-@pytest.mark.parametrize("wrong", ["127.0.0.1:8080", "ftp://here", "http://", "http://no such..höst", "http://a:port"])
-def test_an_address_that_is_none_is_refused_at_once(wrong):
-    with pytest.raises(SettingsError, match="http://"):
-        Client(wrong)
-
-
-@pytest.mark.parametrize("kind", [Client, AsyncClient])
-def test_a_key_that_cannot_be_one_is_refused_and_not_repeated(kind):
-    with pytest.raises(SettingsError, match="key") as caught:
-        kind(NOBODY, "rl_secret\n")
-    assert "rl_secret" not in str(caught.value)
 
 
 # With a service
@@ -285,32 +246,6 @@ def test_a_fallback_without_a_size_is_as_long_as_the_client_was_told():
     many = {f"d{i}": [0.0] for i in range(30)}
     assert Client(NOBODY).rank("shop", many).ranking == list(many)[:10]
     assert len(Client(NOBODY, page_size=20).rank("shop", many).ranking) == 20
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (answer("503 Service Unavailable", b'{"error":{"code":"x","message":"the store sleeps"}}'), "the store sleeps"),
-        (answer("502 Bad Gateway", b"<html>oops</html>", "text/html"), "HTTP 502"),
-        (answer("429 Too Many Requests", b'{"error":{"code":"rate_limited","message":"slow down"}}'), "slow down"),
-        (answer("200 OK", b"<html>welcome to our hotel</html>", "text/html"), "not a rankloop service"),
-        (answer("200 OK", b"\xc1", "application/msgpack"), "not a rankloop service"),
-        (answer("200 OK", b'{"ranking": 7}'), "not a rankloop service"),
-        (answer("302 Found", b""), "HTTP 302"),
-        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", "cannot be reached"),
-        (b"certainly not HTTP\r\n\r\n", "cannot be reached"),
-        (b"", "cannot be reached"),
-    ],
-)
-def test_every_kind_of_trouble_is_a_fallback_with_its_reason(given, reason):
-    page = Client(scripted(given), timeout=PATIENCE).rank("shop", CANDIDATES)
-    assert page.ranking == list(CANDIDATES)
-    assert reason in page.reason
-
-
-def test_a_refusal_that_is_not_the_services_is_still_a_refusal():
-    with pytest.raises(RefusedError, match="does not come from a rankloop service"):
-        Client(scripted(answer("404 Not Found", b"<html>", "text/html")), timeout=PATIENCE).rank("shop", CANDIDATES)
 
 
 def test_a_service_that_hangs_is_waited_for_no_longer_than_agreed(tmp_path):

@@ -147,3 +147,12 @@ def test_a_method_from_outside_is_simulated_and_served_like_any_other():
     assert ranker.weights == pytest.approx(0.05 * X[page.documents[[1, 3]]].mean(axis=0), rel=1e-6)
     with pytest.raises(SettingsError, match="Follow: learning_rate must be a number, above 0; got -1"):
         Follow(learning_rate=-1)
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=str)
+def test_given_weights_are_a_prior_only_to_methods_that_keep_a_belief(learner):
+    if learner.start_strength is None:
+        assert learner.belief(learner.model(3, 4, 1)) is None
+    else:
+        with pytest.raises(SettingsError, match="nothing has been learned yet"):
+            learner.belief(learner.model(3, 4, 1))

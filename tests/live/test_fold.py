@@ -2,7 +2,6 @@
 
 import itertools
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,17 +10,17 @@ from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
-from rankloop.live.errors import StateError, StoreError
-from rankloop.live.events import Closing, Event, Group, Kind, Restored, encode
-from rankloop.live.fold import FATES, Fold
+from rankloop.live.events import Closing, Event, Kind, Restored, encode
+from rankloop.live.fates import FATES
+from rankloop.live.fold import Fold
 from rankloop.live.kept import summary_of
-from rankloop.live.settings import Guards, ModelSettings, Weights
+from rankloop.live.settings import Guards, Weights
 from rankloop.rankers import MLP
 
 from ..proofs import literal
-from .diary import FOR_ALL, Diary, page_of
+from .diary import Diary, page_of
+from .lively import FEATURES, candidates, lively, model
 
-FEATURES = 3
 LEARNERS = [
     ROLTR(),
     ROLTR(baseline=True, decay=0.9, discount=0.4, discount_steps=True),
@@ -33,43 +32,6 @@ LEARNERS = [
     FixedWeights(),
     Posterior(),
 ]
-
-
-def model(**more) -> ModelSettings:
-    return ModelSettings(name="m", **({"features": FEATURES, "page_size": 4, "seed": 7, "guards": FOR_ALL} | more))
-
-
-def candidates(number: int) -> np.ndarray:
-    return np.random.default_rng(number).normal(size=(3 + number % 5, FEATURES)).astype(np.float32)
-
-
-def lively(learner, pages=30, **more) -> Diary:
-    """A diary with everything in it: late closings, pins, groups, pauses, a roll back, a void page, caps."""
-    guards = Guards(control=0.4, update_cap=0.02, client_pages=1, client_share=0.0, anonymous_share=0.0)
-    diary = Diary(model(**({"learner": learner, "scaling": "running", "guards": guards} | more)))
-    rng = np.random.default_rng(1)
-    waiting, states = [], []
-    for number in range(pages):
-        pinned = {1: 0} if number % 7 == 3 else {}
-        client = [b"anna....", b"", b"bert....", b"anna...."][number % 4]
-        waiting.append(diary.show(candidates(number), client=client, pinned=pinned))
-        if number % 3 == 2:
-            due = set(rng.permutation(len(waiting))[:2].tolist())
-            for place in sorted(due, reverse=True):
-                shown = waiting[place]
-                clicks = rng.choice([0.0, 0.0, 0.25, 0.5, 1.0], size=len(page_of(shown).page))
-                diary.close(shown, clicks.tolist(), why="void" if number % 11 == 5 else "asked")
-            waiting = [shown for place, shown in enumerate(waiting) if place not in due]
-        states.append(diary.fold.state())
-        if number == 12:
-            diary.control(Kind.PAUSED)
-        if number == 15:
-            diary.control(Kind.RESUMED)
-        if number == 20:
-            diary.control(Kind.ROLLED_BACK, encode(Restored(0, states[9])))
-        if number == 24:
-            diary.control(Kind.SCALING_FROZEN)
-    return diary
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
@@ -238,52 +200,6 @@ def test_methods_that_need_binary_clicks_take_one_half_and_more_for_a_click(lear
     assert learned([0.5, 0.4999, 0.75, 0.0]) != learned([1.0, 1.0, 1.0, 0.0])
 
 
-# What is never learned from
-
-
-def test_control_and_fallback_pages_are_counted_and_never_learned_from():
-    diary = Diary(model())
-    shown = diary.show(candidates(4))
-    for group in (Group.CONTROL, Group.FALLBACK):
-        other = shown._replace(body=encode(msgspec.structs.replace(page_of(shown), group=int(group))))
-        assert diary.close(other, [1.0, 0.0, 0.0, 0.0]) == group.name.lower()
-    assert diary.fold.ranker.weights.tolist() == [0.0] * FEATURES
-    assert diary.fold.version == 0
-    assert diary.fold.fates == {"control": 1, "fallback": 1}
-    assert diary.fold.clicks == 2.0
-
-
-def test_a_page_that_nobody_got_is_not_learned_from_and_its_clicks_do_not_count():
-    diary = Diary(model())
-    assert diary.close(diary.show(candidates(4)), [1.0, 0.0, 0.0, 0.0], why="void") == "void"
-    assert (diary.fold.version, diary.fold.clicks) == (0, 0.0)
-    assert diary.fold.ranker.weights.tolist() == [0.0] * FEATURES
-
-
-@pytest.mark.parametrize("stop", [Kind.PAUSED, Kind.FROZEN])
-def test_nothing_is_learned_while_a_model_is_paused_or_frozen_and_it_goes_on_when_resumed(stop):
-    diary = Diary(model())
-    clicks = [1.0, 0.0, 0.0, 0.0]
-    assert diary.close(diary.show(candidates(4)), clicks) == "learned"
-    diary.control(stop)
-    before = diary.fold.ranker.weights.tolist()
-    assert diary.close(diary.show(candidates(4)), clicks) == "paused"
-    assert diary.fold.ranker.weights.tolist() == before
-    assert diary.fold.mode == stop.name.lower()
-    diary.control(Kind.RESUMED)
-    assert diary.close(diary.show(candidates(4)), clicks) == "learned"
-    assert diary.fold.ranker.weights.tolist() != before
-
-
-@pytest.mark.parametrize(("stop", "fate"), [(Kind.PAUSED, "learned"), (Kind.FROZEN, "paused")])
-def test_a_page_that_a_frozen_model_showed_was_not_drawn_and_teaches_nothing_later(stop, fate):
-    diary = Diary(model())
-    diary.control(stop)
-    shown = diary.show(candidates(4))
-    diary.control(Kind.RESUMED)
-    assert diary.close(shown, [1.0, 0.0, 0.0, 0.0]) == fate
-
-
 # Roll back
 
 
@@ -354,55 +270,3 @@ def test_a_closing_of_something_else_is_missing():
     diary.show(candidates(4))
     closing = Event(2, 1, Kind.CLOSED, 0, 0, b"", encode(Closing(1, [0.0] * 4, "asked")))
     assert diary.fold.apply(closing, Event(1, 1, Kind.CLICKED, 0, 0, b"", b"")) == "missing"
-
-
-def numbered(state, number):
-    return msgspec.msgpack.encode(msgspec.msgpack.decode(state) | {"format": number})
-
-
-def test_a_kept_state_has_a_format_and_one_from_before_there_were_any_is_readable():
-    fold = lively(ROLTR()).fold
-    kept = msgspec.msgpack.decode(fold.state())
-    assert kept.pop("format") == 1
-    before = msgspec.msgpack.encode(kept)
-    assert Fold.restored(fold.settings, before, fold.offset).state() == fold.state()
-    assert fold.is_kept_as(before)
-    assert fold.is_kept_as(fold.state())
-
-
-def test_a_kept_state_of_a_format_nobody_knows_is_refused_with_a_sentence():
-    fold = lively(ROLTR()).fold
-    newer = numbered(fold.state(), 2)
-    assert not fold.is_kept_as(newer)
-    back = Event(fold.offset + 1, 1, Kind.ROLLED_BACK, 0, 0, b"", encode(Restored(1, newer)))
-    for read in (
-        lambda: Fold.restored(fold.settings, newer, fold.offset),
-        lambda: summary_of(newer),
-        lambda: fold.apply(back),
-    ):
-        with pytest.raises(StoreError, match="format 2, and this rankloop reads format 1"):
-            read()
-
-
-def spoiled(state, **other):
-    return msgspec.msgpack.encode(msgspec.msgpack.decode(state) | other)
-
-
-@pytest.mark.parametrize("damage", [
-    lambda state: b"",
-    lambda state: b"\xc1" + state,
-    lambda state: state[: len(state) // 2],
-    lambda state: msgspec.msgpack.encode([1, 2]),
-    lambda state: msgspec.msgpack.encode({"version": 3}),
-    lambda state: spoiled(state, arrays={}),
-    lambda state: spoiled(state, arrays={"ranker.weights": b"123"}),
-    lambda state: spoiled(state, scaling={"count": 1.0, "mean": b"", "m2": b"", "frozen": False}),
-    lambda state: spoiled(state, scaling={"count": None}),
-    lambda state: spoiled(state, influence={"counts": b"\0" * 8, "pages": 0, "named": 0, "unnamed": 0}),
-    lambda state: spoiled(state, mode="asleep"),
-    lambda state: spoiled(state, version=None),
-])  # fmt: skip
-def test_a_damaged_state_is_refused_with_a_sentence_that_names_the_model(damage):
-    fold = lively(ROLTR()).fold
-    with pytest.raises(StateError, match=r"^model 'm': its kept state is damaged \(.+\); rankloop log refold computes"):
-        Fold.restored(fold.settings, damage(fold.state()), fold.offset)

@@ -21,7 +21,7 @@ from rankloop.client import Client, RefusedError
 from rankloop.interchange import EXPORT_FORMATS
 from rankloop.live import descriptions
 from rankloop.live.errors import RequestError
-from rankloop.live.fold import FATES
+from rankloop.live.fates import FATES
 from rankloop.live.http import answers
 from rankloop.live.http.app import ENDPOINTS
 from rankloop.live.http.statuses import STATUSES

@@ -17,8 +17,8 @@ from tests.skipping import skip_here
 
 import rankloop as rl
 
+from .lively import lively
 from .test_fold import LEARNERS as FOLDED
-from .test_fold import lively
 
 KEPT = Path(__file__).with_name("same_bits.json")
 RUNS = {

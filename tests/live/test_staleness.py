@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rankloop.learners import DBGD, PDGD, PMGD, ROLTR, Posterior
+from rankloop.live.as_drawn import page_as_drawn
 from rankloop.live.events import Event
 from rankloop.live.fold import Fold
 from rankloop.live.models import cosine
@@ -152,7 +153,7 @@ def test_a_page_weighs_what_it_is_worth_to_todays_policy(late_updates, length):
     diary, X = Diary(chosen), np.random.default_rng(1).normal(size=(CANDIDATES, FEATURES)).astype(np.float32)
     impression = page_of(diary.show(X))
     fold = Fold(chosen, (-length * X[impression.page[0]].astype(float)).tolist())
-    page, _ = fold._page(impression, 0, X, [0.0] * PAGE)
+    page, _ = page_as_drawn(impression, 0, X, [0.0] * PAGE, chosen.learner, chosen.learner)
     ratio = literal_probability(fold.view().scores(X).astype(float), page.documents) / literal_probability(
         np.zeros(CANDIDATES), page.documents
     )

@@ -12,21 +12,19 @@ service's own sentence.
         search.click(page.impression, ["b"])
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from rankloop.answers import Clicked, Closed, Page
+from rankloop.client.connection import Connection, reply_of, trouble_of
 from rankloop.client.conversation import (
-    MSGPACK,
-    PATIENT,
     Actions,
     Ask,
     Candidates,
     Clicks,
-    Conversation,
     Reply,
     Report,
     Talk,
@@ -34,60 +32,14 @@ from rankloop.client.conversation import (
     rank_body,
 )
 from rankloop.client.playing import awaits, waits
-from rankloop.errors import SettingsError
-from rankloop.settings import require_number, require_whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-TIMEOUT = 2.0
-LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
-"""A page that waited for a connection of our own would be a fallback for no fault of the service."""
 T = TypeVar("T")
 
 
-class _Settings:
-    """What both clients are made of; `Client` says what the arguments mean."""
-
-    _transport: Callable[..., Any]
-
-    def __init__(
-        self, url: str, key: str | None = None, *, timeout: float = TIMEOUT, page_size: int = 10, keep: int = 10_000
-    ) -> None:
-        if not url.startswith(("http://", "https://")) or not _is_address(url):
-            raise SettingsError(f"client: url must be an address that begins with http:// or https://; got {url!r}")
-        if key is not None and not (key.isascii() and key.isprintable()):
-            # Not quoted: a key with a stray line break is a secret all the same.
-            raise SettingsError("client: key has characters that no API key has; send it as it was printed")
-        self._timeout = require_number("client", "timeout", timeout, above=0)
-        self._conversation = Conversation(
-            require_whole_number("client", "page_size", page_size, at_least=1),
-            require_whole_number("client", "keep", keep),
-        )
-        self._manage = self._conversation.manage
-        self._url = url.rstrip("/")
-        headers = {"content-type": MSGPACK} | ({"authorization": f"Bearer {key}"} if key else {})
-        self._http = self._transport(base_url=self._url, headers=headers, limits=LIMITS)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._url!r}, kept={self.kept}, dropped={self.dropped})"
-
-    @property
-    def kept(self) -> int:
-        """How many reports are waiting for the service to come back."""
-        return len(self._conversation.kept)
-
-    @property
-    def dropped(self) -> int:
-        """How many reports were given up: too many to keep, or too old when the service came back."""
-        return self._conversation.kept.dropped
-
-    def _arguments(self, ask: Ask) -> dict[str, Any]:
-        seconds = max(self._timeout, PATIENT) if ask.patient else self._timeout
-        return {"method": ask.method, "url": ask.path, "content": ask.body, "timeout": seconds}
-
-
-class Client(_Settings):
+class Client(Connection):
     """A connection to a service.
 
     Args:
@@ -129,9 +81,9 @@ class Client(_Settings):
 
     def _exchange(self, ask: Ask) -> Reply:
         try:
-            return _reply(self._http.request(**self._arguments(ask)))
+            return reply_of(self._http.request(**self._arguments(ask)))
         except httpx.HTTPError as error:
-            return _trouble(error)
+            return trouble_of(error)
 
     @waits
     def rank(
@@ -324,7 +276,7 @@ class Client(_Settings):
         return self._manage("DELETE", _at(name))
 
 
-class AsyncClient(_Settings):
+class AsyncClient(Connection):
     """A connection to a service, for asyncio: the methods of `Client`, to be awaited."""
 
     _transport = httpx.AsyncClient
@@ -353,9 +305,9 @@ class AsyncClient(_Settings):
 
     async def _exchange(self, ask: Ask) -> Reply:
         try:
-            return _reply(await self._http.request(**self._arguments(ask)))
+            return reply_of(await self._http.request(**self._arguments(ask)))
         except httpx.HTTPError as error:
-            return _trouble(error)
+            return trouble_of(error)
 
     rank = awaits(Client.rank)
     click = awaits(Client.click)
@@ -388,21 +340,5 @@ class AsyncClient(_Settings):
     delete_model = awaits(Client.delete_model)
 
 
-def _is_address(url: str) -> bool:
-    try:
-        return bool(httpx.URL(url).host)
-    except httpx.InvalidURL:
-        return False
-
-
 def _at(name: str, what: str = "") -> str:
     return f"/{quote(name, safe='')}" + (f"/{what}" if what else "")
-
-
-def _reply(response: httpx.Response) -> Reply:
-    return Reply(response.status_code, response.content, response.headers.get("content-type", ""))
-
-
-def _trouble(error: httpx.HTTPError) -> Reply:
-    what = "it did not answer in time" if isinstance(error, httpx.TimeoutException) else str(error) or repr(error)
-    return Reply(trouble=f"the service cannot be reached: {what}")

@@ -11,7 +11,7 @@ asked of its settings, here, so that a new method is one file and one line in th
 
 from collections import namedtuple
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_type_hints
 
 import msgspec
 import numpy as np
@@ -51,6 +51,22 @@ class ShapedReward(NamedTuple):
     name: str
     click: NDArray[np.float64]
     skip: NDArray[np.float64]
+
+
+class Belief(Protocol):
+    """What a method that keeps a distribution believes of its ranker's weights; it may say more."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """(features,), the mean."""
+
+    @property
+    def weights_deviation(self) -> NDArray[np.float64]:
+        """(features,), standard deviations."""
+
+    @property
+    def spread(self) -> NDArray[np.float64]:
+        """(features,), how much each feature varies: a weight times it is the effect."""
 
 
 class Learner(
@@ -113,6 +129,16 @@ class Learner(
     @property
     def policy_temperature(self) -> float | None:
         """T of the Plackett–Luce policy softmax(s/T) that draws the pages; None if they are drawn otherwise."""
+        return None
+
+    @property
+    def start_strength(self) -> float | None:
+        """How many pages of clicks given weights are believed as strongly as; None: it merely begins with them."""
+        return None
+
+    def belief(self, model: Any) -> Belief | None:
+        """What a model has come to believe, with standard deviations; None if the method keeps no such thing. A
+        SettingsError before it has learned anything."""
         return None
 
     @property

@@ -145,7 +145,13 @@ class Posterior(Learner, frozen=True):
             weights_deviation=deviation[leading:] * per_unit,
             examination=np.exp(model.log_examination),
             log_examination_deviation=np.r_[0.0, deviation[1:leading]],
+            spread=model.spread.copy(),
         )
+
+    @property
+    def start_strength(self) -> float:
+        """Given weights are a prior."""
+        return self.start_pages
 
     @property
     def policy_temperature(self) -> float:
@@ -166,12 +172,13 @@ PosteriorSettings = compiled_settings(Posterior)
 
 
 class Belief(NamedTuple):
-    """Weights, and examination relative to the first rank, with standard deviations."""
+    """Weights, and examination relative to the first rank, with standard deviations; and how much features vary."""
 
     weights: NDArray[np.float64]
     weights_deviation: NDArray[np.float64]
     examination: NDArray[np.float64]
     log_examination_deviation: NDArray[np.float64]
+    spread: NDArray[np.float64]
 
 
 class PosteriorModel(NamedTuple):

@@ -8,20 +8,22 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners.contract import arrays_of, copy_of
+from rankloop.live.as_drawn import page_as_drawn
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import ENDED, Closing, Event, Group, Impression, Kind, Late, Promoted, decode
 from rankloop.live.experiments import Experiments, client_number
+from rankloop.live.fates import fate_of
 from rankloop.live.guard import Guard
 from rankloop.live.influence import Influence
+from rankloop.live.keeping import content_of
 from rankloop.live.kept import (
     FORMAT,
     Kept,
@@ -33,6 +35,7 @@ from rankloop.live.kept import (
     influence_in,
     looks_in,
     noted_in,
+    promoted_settings,
     restored_by,
     shadow_in,
     watch_in,
@@ -40,7 +43,7 @@ from rankloop.live.kept import (
 from rankloop.live.looks import Looks
 from rankloop.live.noted import Noted
 from rankloop.live.scaling import Scaler
-from rankloop.live.settings import ModelSettings, stored_settings
+from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import Shadow
 from rankloop.live.staleness import foreign_weight, is_foldable, is_foreign, moved, weight_of
 from rankloop.live.start import starting_point
@@ -49,22 +52,6 @@ from rankloop.live.watching import Watch, is_watched
 from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 from rankloop.rankers import weight_count
-
-FATES = (
-    "learned",
-    "control",
-    "guarded",
-    "fallback",
-    "capped",
-    "paused",
-    "void",
-    "pinned",
-    "interleaved",
-    "stale",
-    "diverged",
-    "missing",
-)
-"""What can become of a closed impression: learned from, or why not."""
 
 
 class Fold:
@@ -167,7 +154,7 @@ class Fold:
         if shown is None or shown.kind != Kind.SHOWN:
             return "missing"
         impression: Impression = decode(shown.kind, shown.body)
-        fate = self._fate(closing, impression)
+        fate = fate_of(closing, impression, self.settings, self.mode)
         if closing.why != "void":
             self.clicks += sum(closing.clicks)
             who = client_number(shown.client, shown.number)
@@ -194,7 +181,9 @@ class Fold:
             self._correct(impression, late, shown)
         more = [now - then for then, now in zip(late.before, late.clicks, strict=True)]
         closing = Closing(late.shown, late.clicks, "asked")
-        learns = self.settings.learner.takes_more and self._fate(closing, impression) == "learned"
+        learns = (
+            self.settings.learner.takes_more and fate_of(closing, impression, self.settings, self.mode) == "learned"
+        )
         if learns and any(more) and self._learn(impression, shown, more, more=True) == "learned":
             self.version += 1
 
@@ -240,29 +229,18 @@ class Fold:
         """Whose settings drew a page."""
         return self.drawers.get(impression.reign, self.drawers[0])
 
-    def _fate(self, closing: Closing, impression: Impression) -> str:
-        if closing.why == "void":
-            return "void"
-        if impression.group != Group.LEARNED and not (
-            impression.group == Group.INTERLEAVED and learns_from_drafts(self.settings)
-        ):
-            return Group(impression.group).name.lower()
-        if self.mode != "learning" or impression.greedy:
-            return "paused"
-        if len(impression.pinned) == len(impression.page):
-            return "pinned"
-        return "learned"
-
     def _learn(self, impression: Impression, shown: Event, clicks: list[float], *, more: bool = False) -> str:
         counts = self.influence.weight(shown.client, self.settings.guards, impression.network)
         if counts == 0.0:
             return "capped"
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
-        if not is_foldable(self._drawer(impression), self.settings):
+        drawer = self._drawer(impression)
+        if not is_foldable(drawer, self.settings):
             return "stale"
-        page, feedback = self._page(impression, shown.number, self.scaler.apply(raw), clicks)
-        foreign = is_foreign(self._drawer(impression), self.settings)
+        X = self.scaler.apply(raw)
+        page, feedback = page_as_drawn(impression, shown.number, X, clicks, self.settings.learner, drawer.learner)
+        foreign = is_foreign(drawer, self.settings)
         weight = 1.0 if more else self._weight(impression, page, foreign)
         if weight == 0.0:
             return "stale"
@@ -301,25 +279,6 @@ class Fold:
         if self.worth is not None and apart is not None:
             self.worth += math.exp(min(apart, 0.0))
         return foreign_weight(settings, apart) if foreign else weight_of(settings, len(page), apart)
-
-    def _page(
-        self, impression: Impression, number: int, X: NDArray[np.float32], clicks: list[float]
-    ) -> tuple[Page, list[float]]:
-        """The page as the learner drew it: without what was pinned, which it did not choose."""
-        documents = np.array(impression.page, np.int64)
-        scores = impression.score_values()
-        ranks = None
-        if impression.pinned:
-            ranks, free, documents = impression.drawn()
-            X, scores = np.ascontiguousarray(X[free]), scores[free]
-            clicks = [clicks[rank] for rank in ranks]
-        learner = self.settings.learner
-        if learner.note_width() == self._drawer(impression).learner.note_width():
-            # A copy: compiled code takes writable arrays only, and bytes from the log are not.
-            notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1).copy()
-        else:
-            notes = learner.notes_of(scores, documents)
-        return Page(documents, number, X, scores.copy(), notes, ranks), clicks
 
     def _shorten_update(self, before: NDArray[np.float64]) -> None:
         """Take no more of the step than the cap allows."""
@@ -374,51 +333,17 @@ class Fold:
 
     def state(self) -> bytes:
         """Everything that the future depends on, as bytes."""
-        return msgspec.msgpack.encode(self._content() | {"format": FORMAT})
+        return msgspec.msgpack.encode(content_of(self) | {"format": FORMAT})
 
     def is_kept_as(self, state: bytes) -> bool:
         """Whether kept bytes are this very state; before there were formats, they had no number."""
-        return state in (self.state(), msgspec.msgpack.encode(self._content()))
+        return state in (self.state(), msgspec.msgpack.encode(content_of(self)))
 
     def ranks_as(self, other: "Fold") -> bool:
         """Whether another state of this model has learned the same, in every bit."""
         mine, theirs = (arrays_of(fold.ranker.model) for fold in (self, other))
         same = all(array.tobytes() == theirs[name].tobytes() for name, array in mine.items())
         return same and self.scaler.state() == other.scaler.state()
-
-    def _content(self) -> dict[str, Any]:
-        content: dict[str, Any] = {
-            "arrays": {name: array.tobytes() for name, array in arrays_of(self.ranker.model).items()},
-            "scaling": self.scaler.state(),
-            "mode": self.mode,
-            "version": self.version,
-            "fates": dict(self.fates),
-            "clicks": self.clicks,
-            "moved": self.moved,
-            "explored": self.explored,
-            "influence": self.influence.kept(),
-            "outliers": dict(self.outliers),
-        }
-        if self.settings.guards.compares:
-            content["guard"] = self.guard.kept()
-        if self.looks is not None:
-            content["looks"] = self.looks.kept()
-        if self.experiments.all:
-            content["experiments"] = [experiment.kept() for experiment in self.experiments.all]
-        if self.watch is not None:
-            content["watch"] = self.watch.kept()
-        if self.reign:
-            content["reign"] = self.reign
-        if self.shadow is not None:
-            content["shadow"] = self.shadow.kept()
-        if drawers := self._kept_drawers():
-            content["drawers"] = drawers
-        return content | self.noted.kept()
-
-    def _kept_drawers(self) -> dict[int, bytes]:
-        """But for what a model was made with, which is in its log."""
-        own = self.shadow is None
-        return {reign: msgspec.json.encode(settings) for reign, settings in self.drawers.items() if reign or not own}
 
     def restore(self, state: bytes, offset: int) -> None:
         """Go on from a snapshot."""
@@ -463,17 +388,6 @@ def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) ->
     """What is known of a model in the place of a state that cannot be read: nothing is ranked with it."""
     blank = Fold(settings, _zeros(settings)).view()
     return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
-
-
-def learns_from_drafts(settings: ModelSettings) -> bool:
-    """Whether a model's method learns from interleaved pages, which it did not draw alone: where its update is right
-    whoever drew a page, and needs nothing that was noted when it was drawn."""
-    return settings.learner.off_policy and settings.learner.note_width() == 0
-
-
-def promoted_settings(made: ModelSettings, promoted: Promoted) -> ModelSettings:
-    """The settings of a model that a challenger has taken the place of."""
-    return replace(stored_settings(promoted.settings), name=made.name, challenges=None)
 
 
 def _ranker(settings: ModelSettings, weights: list[float] | None) -> OnlineRanker:

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
@@ -99,6 +100,11 @@ def restored_by(event: Event) -> Restored | Promoted:
     except msgspec.MsgspecError as error:
         raise damaged(error) from None
     return restored
+
+
+def promoted_settings(made: ModelSettings, promoted: Promoted) -> ModelSettings:
+    """The settings of a model that a challenger has taken the place of."""
+    return replace(stored_settings(promoted.settings), name=made.name, challenges=None)
 
 
 def decoded(state: bytes) -> Kept:

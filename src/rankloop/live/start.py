@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
-from rankloop.learners import Posterior
 from rankloop.live.incoming import places
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
@@ -107,8 +106,8 @@ def _given(settings: ModelSettings, start: Weights) -> Report:
     """Weights from elsewhere: how strongly they are believed, or how sharply they are followed."""
     weights, learner = list(start.weights), settings.learner
     spread = learner.policy_temperature
-    if isinstance(learner, Posterior):
-        assumes = f"weights given, believed as strongly as {learner.start_pages:g} pages of clicks"
+    if learner.start_strength is not None:
+        assumes = f"weights given, believed as strongly as {learner.start_strength:g} pages of clicks"
         return Report(weights, None, None, f"{assumes}; the first page is in their order")
     if spread is None or not settings.is_linear or not any(weights) or start.keeps_first is None:
         return Report(weights, None, None, "weights given", spread)

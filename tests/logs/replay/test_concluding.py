@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rankloop.learners import DBGD, ROLTR, Posterior
+from rankloop.live.as_drawn import page_as_drawn
 from rankloop.live.events import Kind, decode
 from rankloop.live.fold import Fold
 from rankloop.live.settings import Guards
@@ -74,7 +75,8 @@ def test_updates_from_others_pages_are_weighed_as_defined(tmp_path):
             shown = store.event(closing.shown)
             impression = decode(shown.kind, shown.body)
             X = impression.matrix("float32").copy()
-            page, clicks = twin._page(impression, shown.number, X, closing.clicks)
+            drawn = impression, shown.number, X, closing.clicks
+            page, clicks = page_as_drawn(*drawn, other.learner, log.settings.learner)
             now = page_log_probability(twin.view().scores(X), page.documents, 1.0)
             weight = min(1.0, float(np.exp(now - impression.log_probability)))
             worth += weight

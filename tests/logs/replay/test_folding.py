@@ -6,8 +6,8 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, ROLTR
+from rankloop.live.as_drawn import page_as_drawn
 from rankloop.live.events import Kind, decode
-from rankloop.live.fold import Fold
 from rankloop.live.loading import settings_of
 from rankloop.live.settings import Guards
 from rankloop.live.stores import open_store
@@ -59,8 +59,8 @@ def test_coltr_finds_the_scores_that_drew_a_page_in_any_log(tmp_path):
         own = settings_of(found.models()[0])
         shown = found.events(0, 1, kinds=(Kind.SHOWN,))[0]
         impression = decode(shown.kind, shown.body)
-        fold = Fold(own, drawn_by=msgspec.structs.replace(own, learner=ROLTR()))  # as if another had drawn it
-        page, _ = fold._page(impression, 0, impression.matrix(own.precision), [0.0] * len(impression.page))
+        X, clicks = impression.matrix(own.precision), [0.0] * len(impression.page)
+        page, _ = page_as_drawn(impression, 0, X, clicks, own.learner, ROLTR())  # as if another had drawn it
         assert page.notes.tobytes() == impression.notes
 
 

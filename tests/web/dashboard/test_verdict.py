@@ -1,6 +1,7 @@
 """Whether a model has learned something, and what it is unsure about, in words that the numbers carry."""
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -174,3 +175,22 @@ def test_a_difference_that_stays_as_it_is_is_clear_after_as_many_pages_as_were_t
 def test_nobody_waits_for_what_is_known_or_will_never_be():
     assert pages_to_go(compared(0.7, 0.5), GUARDS) is None
     assert pages_to_go(Guard(), GUARDS) is None
+
+
+class Beliefs(NamedTuple):
+    weights: np.ndarray
+    weights_deviation: np.ndarray
+    spread: np.ndarray
+
+
+class Believer(ROLTR, frozen=True):
+    """A method of somebody else's that keeps a distribution."""
+
+    def belief(self, model):
+        return Beliefs(np.array([1.0, -0.5, 2.0]), np.array([0.1, 1.0, 0.2]), np.ones(3))
+
+
+def test_what_it_is_unsure_about_is_asked_of_the_method_whichever_it_is():
+    settings = ModelSettings(name="shop", features=["a", "b", "c"], learner=Believer(), seed=1)
+    told = unsure(settings, settings.learner.model(3, 10, 1))
+    assert told == "Unsure whether more or less is better, for 1 of 3 features: b."

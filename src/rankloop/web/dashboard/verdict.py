@@ -7,7 +7,6 @@ import numpy as np
 
 from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
-from rankloop.learners import Posterior
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.intervals import anytime_half_width, half_width
@@ -159,15 +158,16 @@ def pages_to_go(guard: Guard, guards: Guards) -> int | None:
 
 def unsure(settings: ModelSettings, model: Any) -> str | None:
     """The features whose weights may as well be zero, those that might count most first; None if nobody knows."""
-    learner = settings.learner
-    if not isinstance(learner, Posterior) or len(settings.names) > MOST_FEATURES:
+    if len(settings.names) > MOST_FEATURES:
         return None
     try:
-        belief = learner.belief(model)
+        belief = settings.learner.belief(model)
     except SettingsError:
         return "It has learned nothing yet, and is unsure about every feature."
+    if belief is None:
+        return None
     reach = half_width(1.0) * belief.weights_deviation
-    might = (np.abs(belief.weights) + reach) * model.spread
+    might = (np.abs(belief.weights) + reach) * belief.spread
     names = [
         settings.names[i]
         for i in np.argsort(-might, kind="stable")

@@ -81,10 +81,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def start_of(learner: Learner) -> NDArray[np.float64]:
-    """(features,) weights with which a method starts from the engine's order: a posterior's are as large as it would
-    make them itself, so that its first lesson does not seem to be about that."""
+    """(features,) weights with which a method starts from the engine's order: a prior's are as large as it would make
+    them itself, so that its first lesson does not seem to be about that."""
     weights = engine_order()
-    return weights / weights.max() * FIRST if isinstance(learner, Posterior) else weights
+    return weights / weights.max() * FIRST if learner.start_strength is not None else weights
 
 
 class Belief(NamedTuple):

@@ -1,0 +1,47 @@
+"""A state, written: everything that the future depends on. `rankloop.live.kept` reads it."""
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rankloop.learners.contract import arrays_of
+
+if TYPE_CHECKING:
+    from rankloop.live.fold import Fold
+
+
+def content_of(fold: "Fold") -> dict[str, Any]:
+    """What is kept of a state, but for the number of its format. What a model does without is not there."""
+    content: dict[str, Any] = {
+        "arrays": {name: array.tobytes() for name, array in arrays_of(fold.ranker.model).items()},
+        "scaling": fold.scaler.state(),
+        "mode": fold.mode,
+        "version": fold.version,
+        "fates": dict(fold.fates),
+        "clicks": fold.clicks,
+        "moved": fold.moved,
+        "explored": fold.explored,
+        "influence": fold.influence.kept(),
+        "outliers": dict(fold.outliers),
+    }
+    if fold.settings.guards.compares:
+        content["guard"] = fold.guard.kept()
+    if fold.looks is not None:
+        content["looks"] = fold.looks.kept()
+    if fold.experiments.all:
+        content["experiments"] = [experiment.kept() for experiment in fold.experiments.all]
+    if fold.watch is not None:
+        content["watch"] = fold.watch.kept()
+    if fold.reign:
+        content["reign"] = fold.reign
+    if fold.shadow is not None:
+        content["shadow"] = fold.shadow.kept()
+    if drawers := _drawers(fold):
+        content["drawers"] = drawers
+    return content | fold.noted.kept()
+
+
+def _drawers(fold: "Fold") -> dict[int, bytes]:
+    """Whose settings drew pages, but for what a model was made with, which is in its log."""
+    own = fold.shadow is None
+    return {reign: msgspec.json.encode(settings) for reign, settings in fold.drawers.items() if reign or not own}
