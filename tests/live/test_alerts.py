@@ -20,9 +20,13 @@ def test_every_kind_has_a_sentence_without_gaps(kind):
     assert told.severity in ("bad", "notice")
 
 
-def kinds(**known):
+def found(**known):
     usual = {"guarded": False, "damage": None, "trouble": None, "lag": 0, "fold": Fold(SHOP), "suspects": None}
-    return [condition.kind for condition in conditions(**(usual | known))]
+    return conditions(**(usual | known))
+
+
+def kinds(**known):
+    return [condition.kind for condition in found(**known)]
 
 
 def taught(**guards):
@@ -52,3 +56,37 @@ def test_a_model_from_before_there_were_alerts_still_tells_that_it_is_worse():
     unwatched = Fold(ModelSettings(name="shop", features=2, seed=1, alerts=False))
     assert kinds(fold=unwatched, guarded=True) == ["worse"]
     assert kinds(guarded=True) == []  # there its state says so, with the time
+
+
+def test_a_model_from_before_there_were_alerts_still_names_a_feature_with_values_that_are_mistakes():
+    unwatched = Fold(ModelSettings(name="shop", features=["price", "made"], seed=1, alerts=False))
+    unwatched.outliers["made"] = 3
+    assert found(fold=unwatched) == [("outlying", "made")]
+
+
+@pytest.mark.parametrize(
+    ("clients", "client_pages", "is_told"),
+    [
+        ([b""] * 99, 20, False),
+        ([b""] * 100, 20, True),
+        ([b""] * 100, 0, False),
+        ([b""] * 80 + [bytes([n]) * 16 for n in range(20)], 20, False),
+    ],
+)
+def test_a_model_that_is_never_told_who_it_is_says_that_it_has_no_protection(clients, client_pages, is_told):
+    fold = Fold(ModelSettings(name="shop", features=2, seed=1, guards=Guards(client_pages=client_pages)))
+    fold.fates["learned"] = len(clients)
+    for client in clients:
+        fold.influence.note(client, fold.settings.guards)
+    assert kinds(fold=fold) == (["nameless"] if is_told else [])
+
+
+def test_clients_who_may_be_steering_are_counted_with_what_to_type():
+    known = [Suspicion("feature", "vendor", "more", ["hash:1", "hash:2"], 0.1, 0.5)]
+    known += [Suspicion("document", name, "more", ["hash:2"], 0.1, 0.5) for name in ("secret-1", "secret-2")]
+    assert found(suspects=Suspects("shop", 100, 50, [])) == []
+    [(_, told)] = found(suspects=Suspects("shop", 100, 50, known))
+    assert told == (
+        "2 clients may be steering this model, for more vendor and one document: "
+        "look with rankloop log suspects LOG --model shop"
+    )

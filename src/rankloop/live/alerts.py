@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from rankloop.display import counted, listed
 from rankloop.live.fold import Fold
 from rankloop.live.steering import thing
 from rankloop.live.suspicion import Suspects
@@ -21,6 +22,8 @@ LAGS = 1_000
 TAUGHT = 100
 """Learned pages after which it is said that nobody has a name."""
 COMMAND = "rankloop log suspects LOG --model"
+NAMED = 5
+"""Things that are named of those that somebody may be steering towards."""
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,12 +140,14 @@ def conditions(
     if fold is None:
         return found
     guards = fold.settings.guards
-    if guarded and fold.watch is None:
-        found.append(Condition("worse"))
+    if fold.watch is None and fold.shadow is None:
+        # Of a model from before there were alerts, whose state does not say these.
+        found += [Condition("worse")] if guarded else []
+        found += [Condition("outlying", name) for name, _ in fold.outliers.most_common(1)]
     if guards.client_pages and fold.fates["learned"] >= TAUGHT and not fold.influence.is_given_names(guards):
         found.append(Condition("nameless"))
     if suspects and suspects.found:
-        things = ", ".join(dict.fromkeys(thing(one) for one in suspects.found[:5]))
-        who = f"{len(suspects.everybody):,} clients may be steering this model, for {things}"
+        things = listed(list(dict.fromkeys(thing(one) for one in suspects.found))[:NAMED])
+        who = f"{counted(len(suspects.everybody), 'client')} may be steering this model, for {things}"
         found.append(Condition("steered", f"{who}: look with {COMMAND} {fold.settings.name}"))
     return found

@@ -4,9 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankloop.live.fold import Fold
-from rankloop.live.settings import Guards, ModelSettings
-from rankloop.live.suspicion import Suspects, Suspicion
 from rankloop.web.dashboard import health
 
 NOW = 1_000_000
@@ -63,38 +60,3 @@ def test_nothing_is_behind_where_nothing_waits_or_the_clock_went_back():
 )
 def test_a_decision_without_effect_is_not_offered(of, reason):
     assert (health.can_act(of) is None) if reason is None else (reason in health.can_act(of))
-
-
-def fold_of(clients, **more) -> Fold:
-    """A fold that has learned a page from each of these."""
-    fold = Fold(ModelSettings(name="m", features=["price", "made"], seed=1, guards=Guards(control=0.0, **more)))
-    fold.fates["learned"] = len(clients)
-    for client in clients:
-        fold.influence.note(client, fold.settings.guards)
-    return fold
-
-
-def test_a_model_that_is_never_told_who_it_is_says_that_it_has_no_protection():
-    assert health.warnings(fold_of([b""] * 99)) == []
-    assert health.warnings(fold_of([b""] * 100)) == [health.NAMELESS]
-    assert health.warnings(fold_of([b""] * 100, client_pages=0)) == []
-    assert health.warnings(fold_of([b""] * 80 + [bytes([n]) * 16 for n in range(20)])) == []
-
-
-def test_features_with_values_that_are_mistakes_are_named():
-    fold = fold_of([])
-    fold.outliers["made"] = 3
-    [warning] = health.warnings(fold)
-    assert "made (3 pages)" in warning
-
-
-def test_clients_who_may_be_steering_are_counted_with_what_to_type():
-    fold = Fold(ModelSettings(name="shop", features=2, seed=1))
-    known = [Suspicion("feature", "vendor", "more", ["hash:1", "hash:2"], 0.1, 0.5)]
-    known += [Suspicion("document", name, "more", ["hash:2"], 0.1, 0.5) for name in ("secret-1", "secret-2")]
-    assert health.warnings(fold, Suspects("shop", 100, 50, [])) == []
-    [told] = health.warnings(fold, Suspects("shop", 100, 50, known))
-    assert told == (
-        "2 clients may be steering this model, for more vendor and one document: "
-        "look with rankloop log suspects LOG --model shop"
-    )

@@ -2,14 +2,9 @@
 
 from typing import NamedTuple
 
-from rankloop.display import counted, listed
-from rankloop.live.fold import Fold
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
-from rankloop.live.steering import thing
-from rankloop.live.suspicion import Suspects
 
-NAMED = 5
 SLOW = 10_000
 """Milliseconds behind the log from which a learner is called late."""
 
@@ -21,31 +16,6 @@ class State(NamedTuple):
     tone: str
     word: str
     note: str = ""
-
-
-TAUGHT = 100
-"""Learned pages after which it is said that nobody has a name."""
-NAMELESS = (
-    "Nothing bounds what one visitor can teach this model: pages come without a client’s name. "
-    "Send a stable one with each rank request."
-)
-
-
-def warnings(fold: Fold, suspects: Suspects | None = None) -> list[str]:
-    """What the person who watches should look into: pages that anybody may have sent, values that are mistakes, and
-    clients who may be steering."""
-    found, guards = [], fold.settings.guards
-    if guards.client_pages and fold.fates["learned"] >= TAUGHT and not fold.influence.is_given_names(guards):
-        found.append(NAMELESS)
-    if fold.outliers:
-        named = listed([f"{name} ({counted(count, 'page')})" for name, count in fold.outliers.most_common(NAMED)])
-        found.append(f"Values more than a thousand deviations from all others were brought in: {named}. Another unit?")
-    if suspects and suspects.found:
-        things = listed(list(dict.fromkeys(thing(one) for one in suspects.found))[:NAMED])
-        who = counted(len(suspects.everybody), "client")
-        command = f"rankloop log suspects LOG --model {fold.settings.name}"
-        found.append(f"{who} may be steering this model, for {things}: look with {command}")
-    return found
 
 
 def store_state(trouble: str | None) -> State:

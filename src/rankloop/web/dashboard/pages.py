@@ -113,7 +113,7 @@ class _Looking:
         reading = await self._frame.readings.model(model, over)
         summary = panels.summary(self._service, model, reading)
         alerts = await self._alerts(model)
-        warnings = [*(one.sentence for one in alerts), *summary["warnings"]]
+        warnings = [one.sentence for one in alerts]
         return {
             "over": over,
             "overs": offered(age_minutes(model)),

@@ -110,9 +110,6 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
-        "warnings": health.warnings(fold, service.steering.found.get(model.id))
-        if (fold := _fold(service, model))
-        else [],
     }
 
 
