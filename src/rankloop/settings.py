@@ -160,6 +160,12 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
     'unknown field `sise`; use size'
     >>> explained(msgspec.ValidationError("Expected `int`, got `str` - at `$.size`"), Page)
     'size must be a whole number; got text'
+    >>> class Round(msgspec.Struct, tag_field="shape", tag="round"):
+    ...     radius: float = 1.0
+    >>> class Table(msgspec.Struct):
+    ...     top: Round
+    >>> explained(msgspec.ValidationError("Expected `object`, got `str` - at `$.top`"), Table)
+    'top must be an object such as {"shape": "round"}; got text'
     """
     message, _, place = str(error).partition(" - at `")
     steps = re.findall(r"[^.\[\]$`]+", place)
@@ -173,6 +179,9 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
         words += [repr(kind.tag) for kind in _kinds_at(kind, steps[:-1], None) if not kinds and hasattr(kind, "tag")]
         allowed = " or ".join(["one of " + ", ".join(words)] * bool(words) + [f"an object with {o}" for o in objects])
         return f"{'.'.join(steps)} must be {allowed}; got {wrong[1]}"
+    tagged = [f'{{"{kind.tag_field}": "{kind.tag}"}}' for kind in kinds if getattr(kind, "tag", None)]
+    if tagged and message == "Expected `object`, got `str`":
+        return f"{'.'.join(steps)} must be an object such as {tagged[0]}; got text"
     return in_words(str(error))
 
 

@@ -7,7 +7,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, PairRank, PLRank
 from rankloop.live.acting import Acts, report
 from rankloop.live.events import Group
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings
 
 SHOP = {"click": 0.2, "cart": 0.5, "purchase": 1.0}
 
@@ -89,6 +89,11 @@ def test_the_report_says_how_many_more():
     assert click.low < 1 < click.high
     assert "none in the incoming order" in cart.sentence
     assert (cart.ratio, cart.value) == (None, 0.5)
+
+
+def test_without_a_control_group_nobody_is_told_to_wait():
+    [only] = report(ModelSettings(name="shop", features=2, guards=Guards(control=0)), None).actions
+    assert only.sentence == "click: nothing to compare with, because the model has no control group"
 
 
 def test_with_too_few_pages_nothing_is_said():

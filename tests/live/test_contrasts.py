@@ -137,6 +137,13 @@ def test_what_few_asked_is_not_shown():
     assert segments.other.pages == few.pages
 
 
+def test_without_a_control_group_nobody_is_told_to_wait():
+    few = noted(people=CLIENTS)
+    told = "can be compared: the model has no control group, so nobody sees the engine's order."
+    assert queries_report(few, 50, controlled=False).verdict == f"No query {told}"
+    assert segments_report(few, controlled=False).verdict == f"No segment {told}"
+
+
 def test_a_model_without_evidence_says_so():
     assert "made without evidence" in queries_report(None, 5).verdict
     assert "made without evidence" in segments_report(None).verdict

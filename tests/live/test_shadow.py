@@ -114,7 +114,7 @@ def test_people_who_do_not_care_leave_it_undecided():
     [
         (0, 1, "No logged page says anything of it yet."),
         (50, 40, "Logged pages are worth"),
-        (300, 5, "Too few people have seen logged pages: they are in 5 of 128 parts"),
+        (300, 5, "Too few people have seen logged pages: about 5, and it takes some 20."),
     ],
 )
 def test_what_is_too_little_is_said(pages, people, sentence):

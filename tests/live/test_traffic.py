@@ -130,6 +130,14 @@ def test_a_model_that_starts_in_the_incoming_order_takes_traffic(client, data):
     assert played.run.offline_ndcg == pytest.approx(float(rl.evaluate(played.run.weights, whole)), abs=1e-6)
 
 
+def test_a_new_model_can_have_a_control_group(client, data):
+    described, new = ensure_model(client, "controlled", data, seed=4, control=0.5)
+    assert (described["settings"]["guards"]["control"], new) == (0.5, True)
+    assert set(play(client, "controlled", rl.users.noisy(), data, 20, seed=1, visitors=20, evaluate_every=0).pages) == {
+        "learned", "control"
+    }  # fmt: skip
+
+
 def test_a_model_that_is_not_what_was_asked_for_is_refused(client, data):
     ensure_model(client, "taken", data, rl.PDGD(), seed=1)
     assert ensure_model(client, "taken", data, rl.PDGD(), seed=1, page_size=10)[1] is False
@@ -137,6 +145,8 @@ def test_a_model_that_is_not_what_was_asked_for_is_refused(client, data):
         ensure_model(client, "taken", data, rl.ROLTR(), seed=1)
     with pytest.raises(SettingsError, match="page_size 10 and not 3"):
         ensure_model(client, "taken", data, seed=1, page_size=3)
+    with pytest.raises(SettingsError, match=r"with control 0\.0 and not 0\.3"):
+        ensure_model(client, "taken", data, seed=1, control=0.3)
     client.create_model("narrow", 2)
     with pytest.raises(SettingsError, match="is sent 2 features and tiny has 20"):
         ensure_model(client, "narrow", data, seed=1)

@@ -107,5 +107,19 @@ def _show(challenger: dict[str, Any], json: bool) -> None:
         print_json(challenger)
         return
     learned = f"{challenger['fates'].get('learned', 0):,} pages learned from"
-    out.print(f"{challenger['name']} ({challenger['mode']}), {learned}: {challenger['changes']}", markup=False)
+    out.print(f"{challenger['name']} ({challenger['mode']}), {learned}: {_told(challenger['changes'])}", markup=False)
     out.print(challenger["verdict"], markup=False)
+
+
+def _told(changes: dict[str, Any]) -> str:
+    """What a challenger does otherwise than the model.
+
+    >>> _told({"learner": {"learner": "Posterior", "prior_variance": 0.1}, "guards": {"stale_below": 0.1}})
+    'learner Posterior, prior_variance 0.1, guards.stale_below 0.1'
+    """
+    settings: dict[str, Any] = {}
+    for name, value in changes.items():
+        within = "guards." if name == "guards" else ""
+        grouped = name in ("learner", "guards")
+        settings |= {within + each: its for each, its in value.items()} if grouped else {name: value}
+    return ", ".join(f"{name} {value}" for name, value in settings.items())

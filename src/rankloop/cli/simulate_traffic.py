@@ -46,6 +46,12 @@ def simulate_traffic(
     evaluate_every: Annotated[
         int, typer.Option(min=0, help="Impressions between two measurements on the test split; 0: none.")
     ] = 100,
+    control: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="Of a new model: people who see the engine's order, to compare with; 0 by default."
+        ),
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the curves: a .png, .svg or .pdf file.")] = None,
     plugin: Plugin = None,
     json: Json = False,
@@ -70,7 +76,9 @@ def simulate_traffic(
         _require_service(client, url)
         with working(f"preparing {data}"):
             collection = load(data, fold=fold, scale=scale)
-        described, new = ensure_model(client, model, collection, method, seed=seed, page_size=page_size)
+        described, new = ensure_model(
+            client, model, collection, method, seed=seed, page_size=page_size, control=control
+        )
         err.print(_introduction(described, new, collection, somebody.name), markup=False)
         ndcg = metric("ndcg", described["page_size"]).title
         with progress_in_steps(f"{impressions:,} impressions", impressions) as advance:

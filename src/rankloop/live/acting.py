@@ -17,6 +17,7 @@ from rankloop.statistics.sequential import PARTS
 
 LEARNED, INCOMING = 0, 1
 """The two orders that are compared."""
+UNCONTROLLED = "nothing to compare with, because the model has no control group"
 
 
 def side_of(group: int) -> int | None:
@@ -129,16 +130,19 @@ def report(settings: ModelSettings, acts: Acts | None) -> ActionsReport:
     """What is known of each action."""
     known = acts or Acts(tuple(settings.actions))
     return ActionsReport(
-        [_told(known, place, name, value) for place, (name, value) in enumerate(settings.actions.items())]
+        [
+            _told(known, place, name, value, controlled=settings.guards.control > 0)
+            for place, (name, value) in enumerate(settings.actions.items())
+        ]
     )
 
 
-def _told(acts: Acts, place: int, name: str, value: float) -> ActionEvidence:
+def _told(acts: Acts, place: int, name: str, value: float, *, controlled: bool) -> ActionEvidence:
     sides = [People.of(sums) for sums in acts.people[place]]
     learned, incoming = (rate_of(people) for people in sides)
     ratio = low = high = sure = None
     if min(learned.pages, incoming.pages) < LEAST or min(people.parts for people in sides) < FEWEST:
-        sentence = f"{name}: too few pages of both orders yet to compare them"
+        sentence = f"{name}: {'too few pages of both orders yet to compare them' if controlled else UNCONTROLLED}"
     elif incoming.per_page == 0:
         sentence = f"{name}: none in the incoming order yet to compare with"
     else:

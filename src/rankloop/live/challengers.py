@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from rankloop.errors import SettingsError
-from rankloop.learners import LEARNERS, to_settings
+from rankloop.learners import LEARNERS, Learner, to_settings
 from rankloop.live.experiments import LEARNED, ExperimentReport
 from rankloop.live.scaling import Scaling
 from rankloop.live.settings import LiveLearner, ModelSettings, Start
@@ -96,11 +96,24 @@ def changes(own: ModelSettings, other: ModelSettings) -> dict[str, Any]:
     plain = msgspec.to_builtins(other)
     differ = {name: plain[name] for name in CHANGEABLE if getattr(own, name) != getattr(other, name)}
     if "learner" in differ:
-        differ["learner"] = to_settings(other.learner)
+        differ["learner"] = _method(own.learner, other.learner)
     if "guards" in differ:
         guards = msgspec.to_builtins(own.guards)
         differ["guards"] = {name: value for name, value in plain["guards"].items() if value != guards[name]}
     return differ
+
+
+def _method(own: Learner, other: Learner) -> dict[str, Any]:
+    """A method by its name, and what it does otherwise than the model's, or than another method does by default.
+
+    >>> from rankloop.learners import PDGD, Posterior
+    >>> _method(Posterior(), Posterior(prior_variance=0.1))
+    {'learner': 'Posterior', 'prior_variance': 0.1}
+    >>> _method(Posterior(), PDGD(learning_rate=0.2))
+    {'learner': 'PDGD', 'learning_rate': 0.2}
+    """
+    usual, plain = to_settings(own if type(own) is type(other) else type(other)()), to_settings(other)
+    return {name: value for name, value in plain.items() if name == "learner" or value != usual.get(name)}
 
 
 def _free_name(name: str, taken: set[str]) -> str:

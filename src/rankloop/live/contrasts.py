@@ -90,8 +90,8 @@ class SegmentsReport(msgspec.Struct):
     verdict: str
 
 
-def queries_report(evidence: Evidence | None, limit: int) -> QueriesReport:
-    """What is known about queries; of the most frequent, so many."""
+def queries_report(evidence: Evidence | None, limit: int, *, controlled: bool = True) -> QueriesReport:
+    """What is known about queries; of the most frequent, so many. `controlled`: the model has a control group."""
     known = evidence or Evidence(0)
     queries = known.queries
     named = [place for place in most_asked(queries) if queries.texts[place]]
@@ -101,12 +101,15 @@ def queries_report(evidence: Evidence | None, limit: int) -> QueriesReport:
         for place, contrast in zip(named, told, strict=True)
     ]
     new, old = contrasts([known.novelty[NEW], known.novelty[KNOWN]])
-    verdict = sentence([(row.query, row.contrast) for row in rows], "query", "queries", counted=evidence is not None)
+    verdict = sentence(
+        [(row.query, row.contrast) for row in rows], "query", "queries",
+        counted=evidence is not None, controlled=controlled,
+    )  # fmt: skip
     return QueriesReport(known.pages, rows[:limit], len(queries.keys) - len(named), CLIENTS, new, old, verdict)
 
 
-def segments_report(evidence: Evidence | None) -> SegmentsReport:
-    """What is known about segments."""
+def segments_report(evidence: Evidence | None, *, controlled: bool = True) -> SegmentsReport:
+    """What is known about segments. `controlled`: the model has a control group."""
     segments = (evidence or Evidence(0)).segments
     places = range(len(segments.names))
     named = sorted((place for place in places if segments.is_named(place)), key=lambda place: -segments.pages[place])
@@ -118,8 +121,9 @@ def segments_report(evidence: Evidence | None) -> SegmentsReport:
     ]
     others = sum(segments.pages[place] for place in rest)
     verdict = sentence(
-        [(row.segment, row.contrast) for row in rows], "segment", "segments", counted=evidence is not None
-    )
+        [(row.segment, row.contrast) for row in rows], "segment", "segments",
+        counted=evidence is not None, controlled=controlled,
+    )  # fmt: skip
     return SegmentsReport(rows, SegmentEvidence("other", others, other) if others else None, CLIENTS, verdict)
 
 
@@ -188,11 +192,13 @@ def shrunken(found: Sequence[GroupComparison]) -> list[float]:
     return [round(value, 12) + 0.0 for value in (mean + kept * (differences - mean)).tolist()]
 
 
-def sentence(cells: Sequence[tuple[str, Contrast]], one: str, many: str, *, counted: bool) -> str:
+def sentence(cells: Sequence[tuple[str, Contrast]], one: str, many: str, *, counted: bool, controlled: bool) -> str:
     """In words: where it helps, and where it hurts."""
     if not counted:
         return f"Nothing is counted by {one}: the model was made without evidence."
     told = [(name, contrast) for name, contrast in cells if contrast.sure is not None]
+    if not told and not controlled:
+        return f"No {one} can be compared: the model has no control group, so nobody sees the engine's order."
     if not told:
         return f"No {one} has enough pages of both orders yet."
     helps = [name for name, contrast in told if contrast.verdict == "helps"]

@@ -20,13 +20,13 @@ async def actions(service: Service, model: LiveModel) -> ActionsReport:
 async def queries(service: Service, model: LiveModel, limit: int) -> QueriesReport:
     """The most frequent queries, so many, and where the learned order helps and hurts."""
     noted = await asyncio.to_thread(known, service, model)
-    return contrasts.queries_report(noted.evidence, limit)
+    return contrasts.queries_report(noted.evidence, limit, controlled=model.settings.guards.control > 0)
 
 
 async def segments(service: Service, model: LiveModel) -> SegmentsReport:
     """The segments, and where the learned order helps and hurts."""
     noted = await asyncio.to_thread(known, service, model)
-    return contrasts.segments_report(noted.evidence)
+    return contrasts.segments_report(noted.evidence, controlled=model.settings.guards.control > 0)
 
 
 def known(service: Service, model: LiveModel) -> Noted:

@@ -228,7 +228,8 @@ def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[st
         seen = f"{experiment.pages:,} interleaved pages, and no click that tells the arms apart"
         return None, f"Nothing to say yet: {seen}."
     if (parts := experiment.margins[0].parts) < FEWEST:
-        return None, f"Not enough people yet: they are in {parts} of 128 parts, and it takes {FEWEST}."
+        seen = f"clicks that tell the arms apart came from about {parts}"
+        return None, f"Not enough people yet: {seen}, and it takes some {FEWEST}."
     known = {name: margin for name, margin in zip(names, found, strict=True) if margin is not None}
     best = max(known, key=lambda name: known[name].mean)
     if known[best].low > 0:

@@ -167,17 +167,31 @@ def _features(body: RankBody, ids: Sequence[str], settings: ModelSettings) -> ND
     return np.array(rows, dtype=np.float64)
 
 
+def _some(names: Sequence[str]) -> str:
+    """
+    >>> _some(("price", "stars")), _some(tuple("abcdefghijkl"))
+    ('price, stars', 'a, b, c, d, e, f, g, h and 4 more')
+    """
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return ", ".join(names[:8]) + more
+
+
 def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -> Sequence[float]:
     names, given = settings.sent, candidate.features
     if not isinstance(given, dict):
         if len(given) != len(names):
-            raise _bad(f"candidate {candidate.id!r}", f"this model has {len(names)} features; got {len(given)}")
+            raise _bad(
+                f"candidate {candidate.id!r}",
+                f"this model has {len(names)} features; got {len(given)}: send {_some(names)}",
+            )
         return given
     if not given.keys() <= known:
         unknown = next(name for name in given if name not in known)
         if unknown == INCOMING:
             raise _bad(f"candidate {candidate.id!r}", f"{INCOMING!r} is worked out from the order of the candidates")
-        raise _bad(f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}")
+        raise _bad(
+            f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}; its features are {_some(names)}"
+        )
     if len(given) == len(names):
         return [given[name] for name in names]
     if settings.missing is None:

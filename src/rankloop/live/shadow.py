@@ -196,7 +196,7 @@ class Shadow:
         if self.worth < LEAST_WORTH:
             return f"Logged pages are worth {self.worth:,.0f} of its own so far, and it takes {LEAST_WORTH:,.0f}."
         if (parts := self.differences.parts) < FEWEST:
-            return f"Too few people have seen logged pages: they are in {parts} of 128 parts, and it takes {FEWEST}."
+            return f"Too few people have seen logged pages: about {parts}, and it takes some {FEWEST}."
         if told < LEAST_TOLD:
             return f"Only {told:.0%} of what it would show was shown often enough to tell."
         return None

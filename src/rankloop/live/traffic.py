@@ -62,10 +62,12 @@ def ensure_model(
     *,
     seed: int,
     page_size: int | None = None,
+    control: float | None = None,
 ) -> tuple[dict[str, Any], bool]:
     """The model as the service describes it, and whether it was made here, with the settings of a simulation.
 
-    A model that is there is taken as it is, and refused if it is not what was asked for.
+    A model that is there is taken as it is, and refused if it is not what was asked for. `control`: the share of people
+    who see the incoming order, so that the gain is measured; nobody, if it is not given.
     """
     if learner is not None:
         require_learner("traffic", learner)
@@ -75,14 +77,18 @@ def ensure_model(
     except RefusedError as error:
         if error.code != "no_such_model":
             raise
-        return _made(client, name, data, learner, seed, page_size), True
+        return _made(client, name, data, learner, seed, page_size, control or 0.0), True
     if (features := len(sent(described["features"]))) != data.features:
         raise SettingsError(
             f"traffic: model {name!r} is sent {features} features and {data.name} has {data.features}; "
             f"choose the name of a new model"
         )
-    there = {"learner": from_settings(described["learner"]), "page_size": described["page_size"]}
-    for setting, wanted in {"learner": learner, "page_size": page_size}.items():
+    there = {
+        "learner": from_settings(described["learner"]),
+        "page_size": described["page_size"],
+        "control": described["settings"]["guards"]["control"],
+    }
+    for setting, wanted in {"learner": learner, "page_size": page_size, "control": control}.items():
         if wanted is not None and there[setting] != wanted:
             raise SettingsError(
                 f"traffic: model {name!r} is there already, with {setting} {there[setting]!r} and not {wanted!r}; "
@@ -92,9 +98,16 @@ def ensure_model(
 
 
 def _made(
-    client: Client, name: str, data: Collection, learner: Learner | None, seed: int, page_size: int | None
+    client: Client,
+    name: str,
+    data: Collection,
+    learner: Learner | None,
+    seed: int,
+    page_size: int | None,
+    control: float,
 ) -> dict[str, Any]:
-    """A model without guards, which begins where a simulation does: collections are scaled when they are imported."""
+    """A model without guards, but for a control group if one was asked for, which begins where a simulation does:
+    collections are scaled when they are imported."""
     settings: dict[str, Any] = {} if learner is None else {"learner": to_settings(learner)}
     return client.create_model(
         name,
@@ -103,7 +116,7 @@ def _made(
         page_size=page_size or PAGE_SIZE,
         scaling="none",
         late_updates="current",
-        guards={"control": 0.0, "client_pages": 0, "stale_below": 0.0},
+        guards={"control": control, "client_pages": 0, "stale_below": 0.0},
         **settings,
     )
 

@@ -59,10 +59,14 @@ BAD_RANKS = [
     (candidates('{"id": "a", "features": [null, 2]}'), 422, "must be a number; got nothing"),
     (candidates('{"id": "a", "features": [true, 2]}'), 422, "must be a number; got true or false"),
     # features
-    (candidates('{"id": "a", "features": [1]}'), 422, "candidate 'a': this model has 2 features; got 1"),
+    (candidates('{"id": "a", "features": [1]}'), 422, "'a': this model has 2 features; got 1: send engine, price"),
     (candidates('{"id": "a", "features": [1, 2, 3]}'), 422, "this model has 2 features; got 3"),
     (candidates('{"id": "a", "features": []}'), 422, "this model has 2 features; got 0"),
-    (candidates('{"id": "a", "features": {"engine": 1, "colour": 2}}'), 422, "this model has no feature 'colour'"),
+    (
+        candidates('{"id": "a", "features": {"engine": 1, "colour": 2}}'),
+        422,
+        "no feature 'colour'; its features are engine, price",
+    ),
     (candidates('{"id": "a", "features": {"engine": 1}}'), 422, "feature 'price' is missing"),
     (candidates('{"id": "a", "features": {"engine": 1, "price": {"$gt": 0}}}'), 422, "must be a number"),
     (candidates('{"id": "a"}'), 422, "`features` is missing"),

@@ -298,7 +298,7 @@ CHARTS = {
             "gain", "Clicks gained over the engine’s order",
             "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. "
             "What was much wider in the beginning is cut off.",
-            gain, "Nothing to compare yet. The line begins when both orders have had enough pages and people.",
+            gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),
         Chart(
             "learning", "Clicks per page",
