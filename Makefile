@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-steering regret components clean
+.PHONY: help run demo test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-challengers bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -91,6 +91,9 @@ bench-shop: $(VENV)/.installed-dev ## how fast the README's model learns in a si
 
 bench-interleaving: $(VENV)/.installed-dev ## how many pages tell two orders apart: interleaved, and in two groups
 	@$(BIN)/python -m benchmarks.interleaving --json benchmarks/interleaving/figures.json
+
+bench-challengers: $(VENV)/.installed-dev ## what a challenger costs for each closed page
+	@$(BIN)/python -m benchmarks.challengers --json benchmarks/challengers/figures.json
 
 bench-steering: $(VENV)/.installed-dev ## how far one client, or a botnet, can steer a model
 	@$(BIN)/python -m benchmarks.steering --json benchmarks/steering/figures.json

@@ -1,0 +1,1 @@
+"""What a challenger costs the learner's thread, page by page."""
