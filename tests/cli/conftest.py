@@ -1,7 +1,7 @@
 """The command line as people type it, in this process."""
 
 import pytest
-from tests.patience import A_SERVICE, be_patient
+from tests.patience import A_SERVICE, PATIENCE, be_patient
 
 # What shares a store in this process gives up on it no sooner than the tests do.
 be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.simulate_traffic", "rankloop.cli.experiment")
@@ -34,3 +34,15 @@ def made(tmp_path_factory):
     exported(folder / "log.db", folder / "file")
     (folder / "text").write_text("not a log\n")
     return folder
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """A service with a model, `shop`."""
+    from rankloop.client import Client
+
+    from ..live.serving import Serving
+
+    with Serving(tmp_path_factory.mktemp("service")) as running, Client(running.url, timeout=PATIENCE) as client:
+        client.create_model("shop", 2, page_size=3, seed=1, guards={"control": 0})
+        yield running

@@ -4,34 +4,13 @@ import json
 
 import pytest
 
-from rankloop.cli import main
-from rankloop.client import Client
-
-from ..live.serving import Serving
-from ..patience import PATIENCE
-
 pytestmark = [pytest.mark.xdist_group("experiment-command"), pytest.mark.process]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    with Serving(tmp_path_factory.mktemp("challenger")) as running, Client(running.url, timeout=PATIENCE) as client:
-        client.create_model("shop", 2, page_size=3, seed=1, guards={"control": 0})
-        yield running
-
-
 @pytest.fixture
-def command(capsys, service):
+def command(rankloop, service):
     """`rankloop challenger`: (exit code, standard output, standard error)."""
-
-    def run(*words):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
-            main(["challenger", *words, "--url", service.url])
-        told = capsys.readouterr()
-        return left.value.code, told.out, told.err
-
-    return run
+    return lambda *words: rankloop("challenger", *words, "--url", service.url)
 
 
 def test_challengers_from_start_to_promotion(command):
