@@ -67,6 +67,9 @@ def replayed(site, learner):
 
 
 def test_a_replay_says_what_another_method_would_have_learned(site):
+    own = site.get("/v1/models/shop").json()["learner"]["learner"]
+    [offered] = re.findall(r"<option selected>(\w+)<", site.get("/models/shop/replay").text)
+    assert offered != own  # that would tell nothing new
     text = replayed(site, "Posterior")
     assert '<section class="card" aria-label="Replay">' in text
     assert "Posterior:" in text

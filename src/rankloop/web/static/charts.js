@@ -17,6 +17,7 @@
   // One formatter for all: making one takes milliseconds.
   const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+  const ticking = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const date = new Intl.DateTimeFormat(undefined, { day: part, month: "short" });
   const brief = new Intl.DateTimeFormat(undefined, { day: part, month: "short", hour: "2-digit", minute: "2-digit" });
   const short = new Intl.DateTimeFormat(undefined, { weekday: "short", day: part, month: "short", hour: part, minute: part });
@@ -50,13 +51,13 @@
     return Math.ceil(longest) + 14;
   }
 
-  /* Times below the axis: the date once for each day, or where a step is a day. */
+  /* Times below the axis: the date once for each day, or where a step is a day; seconds where a step is less than a minute. */
   function moments(u, splits, index, space, step) {
     let day = "";
     return splits.map((at) => {
       const moment = new Date(1000 * at), today = date.format(moment), is_new = today !== day;
       day = today;
-      return step >= 86400 ? today : clock.format(moment) + (is_new ? "\n" + today : "");
+      return step >= 86400 ? today : (step < 60 ? ticking : clock).format(moment) + (is_new ? "\n" + today : "");
     });
   }
 
