@@ -15,6 +15,7 @@ from rankloop.live.experiments import ExperimentSettings
 from rankloop.live.fold import Fold
 from rankloop.live.loading import begun, closed_impression, take_in
 from rankloop.live.stores import open_store, opened
+from rankloop.live.stores.sqlite import SQLiteStore
 from rankloop.logs.refolding import refolding
 from rankloop.logs.replay.replaying import Options, replay
 from rankloop.logs.trimming import compact, erase
@@ -183,6 +184,59 @@ def test_people_who_are_erased_leave_challengers_and_those_promoted_too(tmp_path
     assert not any(one.remembers for one in found.models)
     without, _ = folded(path, "m-2")
     assert sum(without.fates.values()) == sum(with_all.fates.values()) - 1
+
+
+def rolled_back(path):
+    """A model and its challenger, which has returned to a state that knows everybody."""
+
+    async def story():
+        async with running(path, SHOP) as service:
+            await visits(service, 8)
+            await start_challenger(service, service.registry.get("m"), FASTER)
+            await caught_up(service)
+            rival = service.registry.get("m-2")
+            await until(lambda: service.store.snapshots(rival.id)[0].version > 0)
+            await models.roll_back(service, rival, service.store.snapshots(rival.id)[0].version)
+
+    told(story())
+
+
+def test_a_state_that_a_challenger_returned_to_may_remember_who_was_erased(tmp_path):
+    path = tmp_path / "log.db"
+    rolled_back(path)
+    assert [one.remembering_events for one in verify(path).models] == [0, 0]
+    erase(path, "visitor-3")
+    assert {one.name: one.remembering_events for one in verify(path).models} == {"m": 0, "m-2": 1}
+    with refolding(path, "m-2") as anew:
+        assert anew.serve(1, forget=True).remembering_events == 1
+
+
+def test_killed_while_it_erases_a_challenger_does_not_pass_for_one_that_remembers_nobody(tmp_path, monkeypatch):
+    path = tmp_path / "log.db"
+    rolled_back(path)
+    with monkeypatch.context() as patched:
+        patched.setattr(SQLiteStore, "erase", erased_and_killed(SQLiteStore.erase))
+        with pytest.raises(KeyboardInterrupt):
+            erase(path, "visitor-3")
+    assert {one.name: one.remembers for one in verify(path).models} == {"m": True, "m-2": True}
+    assert erase(path, "visitor-5").models == ["m", "m-2"]
+
+
+def test_whom_an_erasure_does_not_meet_is_as_clean_as_before(tmp_path):
+    path = tmp_path / "log.db"
+    rolled_back(path)
+    assert erase(path, "nobody").models == []
+    assert [one.remembers for one in verify(path).models] == [False, False]
+
+
+def erased_and_killed(erase):
+    """Erases, and ends before anything else is written."""
+
+    def killed(self, client):
+        erase(self, client)
+        raise KeyboardInterrupt
+
+    return killed
 
 
 def test_after_compacting_a_challenger_begins_with_what_is_left(tmp_path):

@@ -206,7 +206,7 @@ def in_events(count: int, model: str) -> str:
     """That a refold does not reach everything."""
     return (
         f"what was erased may still be in {counted(count, 'state')} that {model} once returned to, in the log's events "
-        f"of rollbacks and refolds, until compact deletes those"
+        f"of rollbacks, refolds and promotions, until compact deletes those"
     )
 
 

@@ -89,10 +89,10 @@ def _remembers(store: Reader, event: Event) -> bool:
     return event.kind == Kind.PROMOTED and store.fact(f"{CLEAN}-{decode(event.kind, event.body).model}") == ""
 
 
-def remembering_events(store: Reader, model: int) -> int:
-    """How many events of rollbacks and refolds hold a state that may have learned from what was erased: no refold
-    takes it out of them, but compacting deletes them."""
-    erased = store.events(0, 1, kinds=(Kind.ERASED,), model=model)
+def remembering_events(store: Reader, model: int, sources: tuple[int, ...]) -> int:
+    """How many events of rollbacks, refolds and promotions hold a state that may have learned from what was erased: no
+    refold takes it out of them, but compacting deletes them. `sources`: whose pages the model has learned from."""
+    erased = store.events(0, 1, kinds=(Kind.ERASED,), model=sources)
     if not erased:
         return 0
     first, since = erased[0].offset, clean_since(store, model)

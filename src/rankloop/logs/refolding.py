@@ -57,7 +57,7 @@ class Refolded(msgspec.Struct, frozen=True):
         lost_states: such roll backs to states that cannot be read: they are passed over.
         forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
         remembering: snapshots that are still there, and may have learned from what was erased since.
-        remembering_events: rollbacks and refolds in the log whose states may have, too.
+        remembering_events: rollbacks, refolds and promotions in the log whose states may have, too.
     """
 
     model: str
@@ -135,7 +135,7 @@ class Refolding:
             lost_states=again.lost_states,
             forgotten=forgotten,
             remembering=len(_remembering(store, model)),
-            remembering_events=remembering_events(store, model.id),
+            remembering_events=remembering_events(store, model.id, sources_of(store, model)),
         )
 
     def _follow(self, progress: Progress) -> None:

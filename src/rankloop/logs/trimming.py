@@ -102,7 +102,7 @@ def erase(address: str | Path, *clients: str) -> Erased:
         hashed = [_hashed(client, bytes.fromhex(salt)) for client in clients]
         before = store.erased_events()
         # Doubted before it is done: killed in between, a model must not pass for one that remembers nobody.
-        clean = {model.id: since for model in store.models() if (since := store.fact(f"{CLEAN}-{model.id}"))}
+        clean = {model.id: since for model in store.models() if (since := _passes_for_clean(store, model))}
         for model_id in clean:
             note_clean(store, model_id, None)
         store.overwrite_deleted()
@@ -118,6 +118,13 @@ def erase(address: str | Path, *clients: str) -> Erased:
         if impressions:
             store.reclaim(alone=nobody_learns(store, store.models()))
         return Erased(impressions, [model.name for model in met])
+
+
+def _passes_for_clean(store: Store, model: StoredModel) -> str | None:
+    """The place from which a model is said to be clean; of a challenger that was never doubted, its beginning, for no
+    erased page of its own would tell that it is not."""
+    since = store.fact(f"{CLEAN}-{model.id}")
+    return "0" if since is None and len(sources_of(store, model)) > 1 else since
 
 
 def _hashed(client: str, salt: bytes) -> bytes:

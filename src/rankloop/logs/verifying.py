@@ -38,7 +38,8 @@ class ModelVerified(msgspec.Struct, frozen=True):
         begins: from where they were computed: `the beginning`, `version 12`, or `nowhere`.
         remembers: whether its weights may have learned from what was erased since.
         after_erasure: how many could not be computed again, because pages before them were erased.
-        remembering_events: rollbacks and refolds in the log whose states may have learned from what was erased.
+        remembering_events: rollbacks, refolds and promotions in the log whose states may have learned from what was
+            erased.
     """
 
     name: str
@@ -249,5 +250,5 @@ class _Check:
         return ModelVerified(
             self._model.name, self._folded, len(self._kept), self._checked, self._different, self._begins,
             clean_since(self._store, self._model.id) is None, self._after_erasure,
-            remembering_events(self._store, self._model.id),
+            remembering_events(self._store, self._model.id, self.sources),
         )  # fmt: skip
