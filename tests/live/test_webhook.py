@@ -152,8 +152,9 @@ def test_a_receiver_that_answers_a_byte_at_a_time_is_given_up(store, monkeypatch
         server.server_close()
 
 
-def test_a_name_that_turns_out_to_be_none_is_a_failure_and_not_the_end(store):
-    sent(f"http://{64 * 'a'}.example/", store, alert(), done=lambda hook: hook.counts["failed"] >= 2)
+@pytest.mark.parametrize("name", ["xn--a.example", f"{64 * 'ä'}.example", f"{64 * 'a'}.example"])
+def test_a_name_that_turns_out_to_be_none_is_a_failure_and_not_the_end(store, name):
+    sent(f"http://{name}/", store, alert(), done=lambda hook: hook.counts["failed"] >= 2)
 
 
 def test_alerts_go_out_while_the_store_cannot_be_written(store, monkeypatch):
