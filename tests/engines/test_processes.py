@@ -69,5 +69,5 @@ def test_a_computation_that_dies_does_not_take_the_next_along():
 
 
 def test_a_place_nobody_knows_is_refused():
-    with pytest.raises(SettingsError, match="--on must be local, threads, ray"):
+    with pytest.raises(SettingsError, match="--on must be local, threads, gpu, ray"):
         engine("moon", 1)

@@ -56,7 +56,7 @@ def test_a_new_model_in_the_engines_order_leaves_in_that_order(scaling):
 @pytest.mark.parametrize("scaling", ["robust", "query", "running"])
 def test_several_weights_need_a_page_to_know_how_features_spread(scaling):
     settings = settings_of(start=Weights((1.0, 2.0, 0.0)), scaling=scaling)
-    with pytest.raises(SettingsError, match="rank some pages with it first"):
+    with pytest.raises(SettingsError, match="rank some pages first"):
         leaving(settings, Fold(settings).view(), [], as_it_is=False)
     shown = page_of(Diary(settings).show(query(np.random.default_rng(1))))
     leaves = leaving(settings, Fold(settings).view(), [shown], as_it_is=False)

@@ -39,7 +39,7 @@ def closings(diary: Diary):
     """(page, clicks) of everything that was closed."""
     for event in diary.events:
         if event.kind == 4:
-            shown, clicks, _ = msgspec.msgpack.decode(event.body)
+            shown, clicks, *_ = msgspec.msgpack.decode(event.body)
             yield page_of(diary.events[shown - 1]), clicks
 
 

@@ -229,7 +229,7 @@ def merged(clicks: Any, actions: Any, entry: Click | Clicks) -> tuple[Any, Any, 
 
     Where actions are told apart, one that was reported before says nothing new, whatever it is worth.
 
-    >>> page, more = (np.zeros(2, "<f4"), np.array([1, 0], "<u2")), Click(1, 1, 0, [0, 0], [0.2, 1.0], [0, 2])
+    >>> page, more = (np.array([0.2, 0], "<f4"), np.array([1, 0], "<u2")), Click(1, 1, 0, [0, 0], [0.2, 1.0], [0, 2])
     >>> merged(*page, more)[1:]
     (array([5, 0], dtype=uint16), Fate(accepted=1, duplicate=1, contradictory=0, late=0, closed=False, taken_late=0))
     """
@@ -249,8 +249,9 @@ def merged(clicks: Any, actions: Any, entry: Click | Clicks) -> tuple[Any, Any, 
 def merge_clicks(before: Any, ranks: Iterable[int], values: Iterable[float]) -> tuple[Any, Fate]:
     """The larger value counts, for each rank; and what became of each report.
 
-    >>> merge_clicks(np.array([1, 0], np.float32), [0, 1], [1.0, 0.5])
-    (array([1. , 0.5], dtype=float32), Fate(accepted=1, duplicate=1, contradictory=0, late=0, closed=False))
+    >>> clicks, fate = merge_clicks(np.array([1, 0], np.float32), [0, 1], [1.0, 0.5])
+    >>> clicks.tolist(), fate.accepted, fate.duplicate
+    ([1.0, 0.5], 1, 1)
     """
     merged = before.copy()
     accepted = duplicate = contradictory = 0

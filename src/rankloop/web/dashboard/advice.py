@@ -64,10 +64,10 @@ def _wait(reading: Reading, model: LiveModel) -> str:
 
 
 def _round(number: int) -> int:
-    """To two digits.
+    """To two digits, upwards.
 
     >>> _round(12_345), _round(7)
-    (12000, 7)
+    (13000, 7)
     """
     unit = 10 ** max(0, len(str(number)) - 2)
     return -(-number // unit) * unit if number % unit else number
