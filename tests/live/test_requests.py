@@ -56,6 +56,15 @@ def test_no_feature_is_beyond_what_can_be_multiplied(value):
     assert checked(candidates=listed(a=[1.0, -0.99 * LARGEST])).features.shape == (1, 2)
 
 
+def test_titles_are_of_candidates_however_those_are_sent():
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]], "<f4")
+    asked = checked(ids=["a", "b"], matrix=rows.tobytes(), titles={"b": "Best"})
+    assert asked.titles_of(["a", "b"]) == {"b": "Best"}
+    assert asked.titles_of(["a"]) == {}
+    with pytest.raises(RequestError, match="titles: 'c' is not among the candidates"):
+        checked(candidates=listed(a=[1.0, 2.0]), titles={"c": "Nobody"})
+
+
 def test_pins_are_ranks_of_the_page_that_will_be_shown():
     two = listed(a=[1.0, 2.0], b=[3.0, 4.0])
     assert checked(candidates=two, pinned={"b": 1}).pinned == {1: 0}

@@ -99,6 +99,7 @@ class Client(Connection):
         pinned: Mapping[str, int] | None = None,
         rest: bool = False,
         segment: str = "",
+        titles: Mapping[str, str] | None = None,
     ) -> Talk[Page]:
         """The page to show.
 
@@ -113,10 +114,12 @@ class Client(Connection):
             pinned: `{id: rank}`, ranks from 1, for documents that must stand there.
             rest: also return the candidates that are not on the page.
             segment: which kind of request it is, such as `phone` or `de`; evidence is kept for each.
+            titles: `{id: title}`, what people read, for those who look at the dashboard.
         """
-        asked = {"query": query, "client": client, "size": size, "rest": rest}
+        asked: dict[str, Any] = {"query": query, "client": client, "size": size, "rest": rest}
         asked |= {"network": network} if network is not None else {}
         asked |= {"segment": segment} if segment else {}
+        asked |= {"titles": dict(titles)} if titles else {}
         body = rank_body(candidates, matrix, pinned=pinned_ranks(pinned), **asked)
         return (yield from self._conversation.rank(model, body, list(candidates)))
 

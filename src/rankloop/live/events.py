@@ -112,6 +112,8 @@ class Impression(msgspec.Struct, frozen=True, array_like=True):
     """Of which kind the request was, in its sender's words."""
     reign: int = 0
     """Whose settings drew it: where in the log a challenger was promoted; 0: those that the model was made with."""
+    titles: dict[str, str] = {}
+    """What people read, by id, where it was sent."""
 
     def matrix(self, precision: str) -> NDArray[Any]:
         """(candidates, features), as stored."""

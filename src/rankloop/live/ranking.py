@@ -6,6 +6,7 @@ is computed from the features as they will be stored, so that the log holds exac
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,12 @@ class Request(NamedTuple):
     """candidate → rank, both from 0."""
     network: bytes = b""
     segment: str = ""
+    titles: Mapping[str, str] = MappingProxyType({})
+    """What people read, by id; for those who look at the log later."""
+
+    def titles_of(self, candidates: list[str]) -> dict[str, str]:
+        """Those of some of the candidates."""
+        return {name: self.titles[name] for name in candidates if name in self.titles} if self.titles else {}
 
 
 class DrawnPage(NamedTuple):
@@ -111,6 +118,7 @@ class Ranking:
             network=request.network,
             segment=request.segment,
             reign=view.reign,
+            titles=request.titles_of(request.candidates),
         )
         order = _order(drawn._replace(scores=best), group) if rest else np.zeros(0, np.int64)
         return DrawnPage(impression, [*_rest(order, drawn.page), *beyond] if rest else [])
@@ -151,6 +159,7 @@ class Ranking:
             teams=teams,
             segment=request.segment,
             reign=view.reign,
+            titles=request.titles_of(near.candidates),
         )
         order = _order(drawn, Group.LEARNED) if rest else np.zeros(0, np.int64)
         beyond = range(len(near.candidates), len(request.candidates))

@@ -18,6 +18,7 @@ from rankloop.live.settings import CLICK, ModelSettings
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Segment = Annotated[str, msgspec.Meta(max_length=64)]
+Title = Annotated[str, msgspec.Meta(max_length=256)]
 Reward = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
@@ -68,6 +69,7 @@ class RankBody(msgspec.Struct, forbid_unknown_fields=True):
     pinned: dict[Id, Annotated[int, msgspec.Meta(ge=1)]] = {}
     rest: bool = False
     segment: Segment = ""
+    titles: dict[Id, Title] = {}
 
 
 class Action(msgspec.Struct, forbid_unknown_fields=True):
@@ -142,7 +144,10 @@ def checked_request(
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
     features = _stored(with_incoming(_features(body, ids, settings), settings.names), ids, settings)
     pinned = _pinned(body, ids, min(size, len(ids)))
-    return Request(body.query, client, ids, features, size, pinned, network, body.segment)
+    if not body.titles.keys() <= set(ids):
+        unknown = next(name for name in body.titles if name not in ids)
+        raise _bad("titles", f"{unknown!r} is not among the candidates")
+    return Request(body.query, client, ids, features, size, pinned, network, body.segment, body.titles)
 
 
 def _ids(body: RankBody) -> list[str]:

@@ -21,9 +21,9 @@ def settings(**more):
     return ModelSettings(name="shop", seed=1, **known | more)
 
 
-def page(of, number, query="red shoes", client=b"anna", clicks=(1.0, 0.0, 0.0)):
+def page(of, number, query="red shoes", client=b"anna", clicks=(1.0, 0.0, 0.0), titles=None):
     fold = Fold(of)
-    request = Request(query, client, ["a", "b", "c"], FEATURES, 3, {})
+    request = Request(query, client, ["a", "b", "c"], FEATURES, 3, {}, titles=titles or {})
     impression = Ranking(of).rank(fold.view(), request, number).impression
     by_name = dict(zip("abc", clicks, strict=True))
     clicked = np.array([by_name[name] for name in impression.shown()])
@@ -41,6 +41,12 @@ def test_a_document_that_a_feature_lifts_moves_up_and_says_so():
     assert lifted.label == "rating"
     # Beside the average candidate: 5 − 5/3, and what it lacks of the engine's score, 1 − 2.
     assert {bar.label: pytest.approx(bar.value) for bar in found.model[0].reasons} == {"rating": 10 / 3, "engine": -1.0}
+
+
+def test_titles_stand_in_the_place_of_ids_where_they_were_sent():
+    mine = settings()
+    found = explained("red shoes", [page(mine, 1, titles={"a": "Adidas", "c": "Clarks"})], mine, Fold(mine).view())
+    assert [(one.id, one.title) for one in found.engine] == [("a", "Adidas"), ("b", "b"), ("c", "Clarks")]
 
 
 def test_reasons_add_up_to_how_far_a_score_is_from_the_average():

@@ -58,6 +58,8 @@ class Placed(NamedTuple):
     people: int
     """Clients who clicked on it; those without a name count once together."""
     reasons: list[Bar]
+    title: str = ""
+    """What people read; the id if nobody said."""
 
     @property
     def moved(self) -> int:
@@ -97,7 +99,9 @@ def explained(query: str, pages: Sequence[Page], settings: ModelSettings, view: 
         name = newest.candidates[document]
         reasons = [] if parts is None else _reasons(parts[document], settings, scale)
         counts = shown.get(name, 0), clicks.get(name, 0.0), len(people.get(name, ()))
-        return Placed(rank, name, document + 1, float(scores[document]), *counts, reasons)
+        return Placed(
+            rank, name, document + 1, float(scores[document]), *counts, reasons, newest.titles.get(name, name)
+        )
 
     ranked = {int(document): rank for rank, document in enumerate(order, 1)}
     first = [placed(int(document), rank) for rank, document in enumerate(order[:DEEP], 1)]
