@@ -49,7 +49,7 @@ def test_when_the_learner_is_slow_ranking_goes_on_with_the_last_version(path, mo
         go_on.wait(PATIENCE)
         return real(self, event, shown)
 
-    monkeypatch.setattr("rankloop.live.service.rehearse", lambda settings: None)
+    monkeypatch.setattr("rankloop.live.preparing.rehearse", lambda settings: None)
     monkeypatch.setattr(Fold, "apply", slow)
 
     async def story():
