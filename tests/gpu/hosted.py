@@ -13,11 +13,29 @@ import pytest
 
 from rankloop.asked import asked_for
 from rankloop.gpu.measuring import HeldOut
-from rankloop.gpu.packing import LEARNERS, HostMemory, Queries, packed_problem, packed_run, stride_of
+from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, packed_run, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
 from rankloop.gpu.programs import fingerprint, source_of
 
 FLAGS = ["-std=c++17", "-O1", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
+
+
+class HostMemory:
+    """The memory of this process, as a device's."""
+
+    def __init__(self):
+        self._kept = []
+
+    def put(self, array):
+        self._kept.append(np.ascontiguousarray(array))
+        return self._kept[-1].ctypes.data
+
+    def room(self, shape, dtype):
+        self._kept.append(np.zeros(shape, dtype))
+        return self._kept[-1]
+
+    def address(self, array):
+        return array.ctypes.data
 
 
 @cache

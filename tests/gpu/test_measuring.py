@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.gpu.hosted import evaluated
+from tests.gpu.hosted import HostMemory, evaluated
 
 import rankloop as rl
 from rankloop.evaluation import measured
 from rankloop.gpu.measuring import COLUMNS, HeldOut, columns_at_once
-from rankloop.gpu.packing import HostMemory
 from rankloop.metrics.names import named
 
 CHOSEN = named(["ndcg@10", "ndcg-linear@5", "err@10", "p@3", "mrr@10", "map@10"])

@@ -4,10 +4,10 @@ import ctypes
 
 import numpy as np
 import pytest
-from tests.gpu.hosted import library, simulated
+from tests.gpu.hosted import HostMemory, library, simulated
 
 import rankloop as rl
-from rankloop.gpu.packing import HostMemory, packed_measures, packed_people, stride_of, words
+from rankloop.gpu.packing import packed_measures, packed_people, stride_of, words
 from rankloop.metrics.formulas import Measures
 from rankloop.metrics.names import named
 from rankloop.users.attraction import ByAttribute

@@ -3,6 +3,7 @@ import pytest
 from tests.gpu.hosted import library
 
 from rankloop.gpu.planning import (
+    EVEN,
     SHAPES,
     batches,
     bytes_of_run,
@@ -36,6 +37,12 @@ def test_runs_share_a_block_where_they_share_seeds_and_the_device_stays_full():
     assert shape_for([1] * 16, **H200).group == 1
 
 
+def test_runs_with_seeds_of_their_own_have_the_shape_that_leaves_the_device_fuller():
+    assert shape_for(list(range(1056)), **H200) == SHAPES[-1]
+    assert shape_for(list(range(1584)), **H200) == EVEN
+    assert shape_for(list(range(3168)), **H200) == EVEN
+
+
 def test_a_block_fits_the_shared_memory_or_there_is_none():
     seeds = [seed for seed in range(500) for _ in range(8)]
     for room in (200, 2_000, 10_000):
@@ -45,7 +52,7 @@ def test_a_block_fits_the_shared_memory_or_there_is_none():
 
 
 def test_warps_are_free_beside_those_of_the_runs():
-    assert all(shape.threads > 32 * shape.group for shape in SHAPES)
+    assert all(shape.threads > 32 * shape.group for shape in (*SHAPES, EVEN))
 
 
 def test_batches_fit_and_hold_every_run_once():

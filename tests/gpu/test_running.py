@@ -11,6 +11,7 @@ import rankloop as rl
 from rankloop.benchmark.yardsticks import mslr_shaped
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
+from rankloop.gpu.planning import EVEN, SHAPES
 from rankloop.gpu.running import outcomes_on_device
 
 SAME = (
@@ -77,11 +78,8 @@ def test_all_people_click_as_they_do_on_the_cpu(device):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("group", [1, 2, 4, 8])
-def test_runs_that_share_a_block_do_not_touch_each_other(device, monkeypatch, group):
-    from rankloop.gpu.planning import SHAPES
-
-    (shape,) = (one for one in SHAPES if one.group == group)
+@pytest.mark.parametrize("shape", [*SHAPES, EVEN], ids=str)
+def test_runs_that_share_a_block_do_not_touch_each_other(device, monkeypatch, shape):
     monkeypatch.setattr("rankloop.gpu.running.shape_for", lambda *_, **__: shape)
     learners = [rl.ROLTR(learning_rate=rate) for rate in (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5)]
     asked = requests(learners, [rl.users.noisy()], [1, 7], gradient_variance=True, metrics=["ndcg", "err", "map"])

@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rankloop.benchmark.measuring import Results, Section
+from rankloop.benchmark.measuring import Results, Section, measured_here
 from rankloop.benchmark.yardsticks import FEATURES, mslr_shaped
 from rankloop.data.collection import Collection
 from rankloop.errors import SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
 from rankloop.learners import PDGD, ROLTR, Learner, MDPRank
-from rankloop.runs.run import this_machine
 from rankloop.simulation import simulate
 from rankloop.users import noisy
 
@@ -33,19 +32,20 @@ def run(quick: bool = False, progress: Callable[[str], None] = lambda title: Non
         raise SettingsError(f"bench: {missing}")
     from rankloop.gpu.device import about_device
 
-    data = mslr_shaped(1_000 if quick else 16_000)
+    data, manifest = mslr_shaped(1_000 if quick else 16_000), measured_here()
     sections = []
     for part in PARTS:
         sections.append(part(data, quick))
         progress(sections[-1].title)
-    return Results(sections, this_machine() | {"device": about_device()})
+    return Results(sections, manifest | {"device": about_device()})
 
 
 def learning(data: Collection, quick: bool) -> Section:
     """Impressions per second of many runs, against one core and against reading every query once."""
     from rankloop.gpu.device import processors
 
-    runs, impressions = SETTINGS * processors(), 5_000 if quick else 50_000
+    # So many that blocks of one run and of eight fill the device whole times over.
+    runs, impressions = 3 * SETTINGS * processors(), 1_000 if quick else 25_000
     bound = memory_rate() / (4.0 * FEATURES * len(data.train.grades) / data.train.queries)
     rows, values = [], {"memory bound": bound}
     for learner in (ROLTR(), MDPRank(), PDGD()):

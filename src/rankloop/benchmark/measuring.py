@@ -35,6 +35,7 @@ from rankloop.kernels.triangular import MANY, add_rows, solve_lower, solve_upper
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.loop import draw_query
 from rankloop.rankers import MLP
+from rankloop.runs.commits import commits
 from rankloop.runs.many import simulate_many
 from rankloop.runs.run import this_machine
 from rankloop.simulation import simulate
@@ -63,11 +64,16 @@ class Results(msgspec.Struct):
 
 def run(quick: bool = False, progress: Callable[[str], None] = lambda title: None) -> Results:
     """Measure everything; `quick` with a small working set, for a first look. `progress` hears of each part."""
-    sections = []
+    manifest, sections = measured_here(), []
     for part in PARTS:
         sections.append(part(quick))
         progress(sections[-1].title)
-    return Results(sections, this_machine())
+    return Results(sections, manifest)
+
+
+def measured_here() -> dict[str, Any]:
+    """The machine, what else it is doing, and the sources that are measured."""
+    return this_machine() | {"commits": commits(), "load": round(os.getloadavg()[0], 1)}
 
 
 def against_memory(quick: bool) -> Section:
@@ -279,7 +285,8 @@ def as_markdown(results: Results) -> str:
         "# Benchmarks",
         "",
         "Written by `make bench`; [speed](speed.md) says what the numbers mean.",
-        f"Measured on {machine['processor']}, {machine['cores']} cores; {versions}.",
+        f"Measured{_at_commit(machine)} on {machine['processor']}, {machine['cores']} cores, with a load of "
+        f"{machine['load']:.1f} from other work when it began; {versions}.",
         "",
     ]
     for section in results.sections:
@@ -287,6 +294,12 @@ def as_markdown(results: Results) -> str:
         lines.append("|" + "---|" + "---:|" * (len(section.columns) - 1))
         lines += ["| " + " | ".join(row) + " |" for row in section.rows] + [""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _at_commit(manifest: dict[str, Any]) -> str:
+    """Which sources were measured, where they are a checkout."""
+    found = manifest["commits"].get("rankloop")
+    return f" at commit {found['commit'][:7]}{' with changes' if found['dirty'] else ''}" if found else ""
 
 
 def _simulated_rate(learner: Learner, data: Collection, impressions: int) -> float:

@@ -40,28 +40,6 @@ class Memory(Protocol):
         """Where an array of this memory lies."""
 
 
-class HostMemory:
-    """The memory of this process."""
-
-    def __init__(self) -> None:
-        self._kept: list[NDArray[Any]] = []
-
-    def put(self, array: NDArray[Any]) -> int:
-        """The address of the array, which is kept."""
-        kept = np.ascontiguousarray(array)
-        self._kept.append(kept)
-        return kept.ctypes.data
-
-    def room(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array of zeros."""
-        self._kept.append(np.zeros(shape, dtype))
-        return self._kept[-1]
-
-    def address(self, array: NDArray[Any]) -> int:
-        """Where an array lies."""
-        return array.ctypes.data
-
-
 def stride_of(features: int) -> int:
     """How many floats a row of features has: whole groups of four, which are read at once.
 

@@ -95,6 +95,46 @@ DEVICE double scaled(float score, double temperature) {
 
 DEVICE double unscaled(double slope, double temperature) { return temperature == 1.0 ? slope : slope / temperature; }
 
+#ifdef __CUDACC__
+// What remains at each step, a lane to a rank: nothing is waited for but the sums that must run in order. Scratch and
+// `page.z` are filled, and `page.quarter`, by this warp.
+DEVICE void remain_by_lane(double largest, Page &page, int k) {
+    const int lane = lane_index();
+    const bool shown = lane < k;
+    const double z = shown ? page.z[lane] : largest;
+    // The largest of what remains, from there down.
+    double top = larger(largest, z);
+#pragma unroll
+    for (int apart = 1; apart < LANES; apart *= 2) {
+        const double other = __shfl_down_sync(SAME_WARP, top, apart);
+        if (lane + apart < LANES) top = larger(other, top);
+    }
+    const double below = __shfl_down_sync(SAME_WARP, top, 1);
+    const Two both = exp_both((lane + 1 < LANES ? below : largest) - top, z - top);
+    warp_sync();
+    double total = (page.quarter[0] + page.quarter[2]) + (page.quarter[1] + page.quarter[3]);
+    double mass = total;
+    const double rest = total;
+    double kept = __shfl_sync(SAME_WARP, both.a, k - 1), own = __shfl_sync(SAME_WARP, both.b, k - 1);
+#pragma unroll 1
+    for (int t = k - 1; t >= 0; t--) {
+        const double keep = kept, add = own;
+        kept = __shfl_sync(SAME_WARP, both.a, (t - 1) & (LANES - 1));
+        own = __shfl_sync(SAME_WARP, both.b, (t - 1) & (LANES - 1));
+        total = total * keep + add;
+        if (lane == t) mass = total;
+    }
+    const double remains = mass > 0.0 ? top + log_(mass) : minus_infinity();
+    if (lane <= k) page.remaining[lane] = remains;
+    if (k == LANES) {
+        const double last = rest > 0.0 ? largest + log_(rest) : minus_infinity();
+        if (lane == 0) page.remaining[k] = last;
+    }
+    if (lane == 0) page.largest = largest;
+    warp_sync();
+}
+#endif
+
 // L_t in `page.remaining`, from the scores; `scratch` is left with exp(z - largest not shown), 0 for what is shown.
 DEVICE void log_remaining(const float *scores, int n, double temperature, double *scratch, Page &page, int k) {
     const int lane = lane_index();
@@ -115,7 +155,7 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     highest = warp_max64(highest);
     const double largest = as_float64(highest ^ ((highest >> 63) & 0x7FFFFFFFFFFFFFFFLL));
     const double shift = largest > minus_infinity() ? largest : 0.0;
-#pragma unroll 2
+#pragma unroll 4
     for (int i = lane; i < n; i += LANES) scratch[i] = exp_here(scratch[i] - shift);
     warp_sync();
 #pragma unroll 1
@@ -125,6 +165,9 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
         for (int i = part; i < n; i += 4) sum += scratch[i];
         page.quarter[part] = sum;
     }
+#ifdef __CUDACC__
+    remain_by_lane(largest, page, k);
+#else
     // The largest of what remains at each step, from there down.
 #pragma unroll 1
     for (int t = lane; t <= k; t += LANES) {
@@ -155,11 +198,36 @@ DEVICE void log_remaining(const float *scores, int n, double temperature, double
     for (int t = lane; t <= k; t += LANES)
         page.remaining[t] = page.mass[t] > 0.0 ? page.top[t] + log_(page.mass[t]) : minus_infinity();
     warp_sync();
+#endif
 }
 
 // The gradient of the sum of G_t log pi(a_t | s_t) with respect to the scores, in place of them. `returns` is used up.
 DEVICE void policy_gradient(float *scores, int n, double temperature, const double *scratch, Page &page, int k) {
     const int lane = lane_index();
+#ifdef __CUDACC__
+    // A lane to a rank, and the one behind the last for what is not shown.
+    const bool shown = lane < k;
+    const double before = lane > 0 && lane <= k ? page.remaining[lane - 1] : 0.0, here = shown ? page.remaining[lane] : 0.0;
+    const double not_shown = page.largest - before;
+    const Two both = exp_both(shown ? (lane > 0 ? here - before : 0.0) : not_shown, shown ? page.z[lane] - here : 0.0);
+    const double rest = k < LANES ? __shfl_sync(SAME_WARP, both.a, k & (LANES - 1)) : exp_(page.largest - page.remaining[k - 1]);
+    const double earned = shown ? page.returns[lane] : 0.0;
+    double carried = 0.0, mine = 0.0;
+    double kept = 1.0, next = __shfl_sync(SAME_WARP, earned, 0);
+#pragma unroll 1
+    for (int t = 0; t < k; t++) {
+        const double keep = kept, add = next;
+        kept = __shfl_sync(SAME_WARP, both.a, (t + 1) & (LANES - 1));
+        next = __shfl_sync(SAME_WARP, earned, (t + 1) & (LANES - 1));
+        carried = carried * keep + add;
+        if (lane == t) mine = carried;
+    }
+    const double slope = unscaled(earned - both.b * mine, temperature), others = unscaled(-carried * rest, temperature);
+    for (int i = lane; i < n; i += LANES) scores[i] = static_cast<float>(scratch[i] * others);
+    warp_sync();
+    if (shown) scores[page.documents[lane]] = static_cast<float>(slope);
+    warp_sync();
+#else
 #pragma unroll 1
     for (int t = lane; t < k; t += LANES) {
         const Two both = exp_both(t > 0 ? page.remaining[t] - page.remaining[t - 1] : 0.0, page.z[t] - page.remaining[t]);
@@ -185,4 +253,5 @@ DEVICE void policy_gradient(float *scores, int n, double temperature, const doub
 #pragma unroll 1
     for (int t = lane; t < k; t += LANES) scores[page.documents[t]] = static_cast<float>(unscaled(page.returns[t], temperature));
     warp_sync();
+#endif
 }

@@ -15,8 +15,8 @@
 
 #define ROWS (GROUP < 4 ? 8 : 16)         // of features that a thread has under way
 #define ABREAST (GROUP < 4 ? 1 : 2)       // rows that a thread scores at once
-#define SHARE (GROUP < 4 ? GROUP : GROUP / 4)  // runs that share a feature once it is in a register
-constexpr int UNROLLED = GROUP < 4 ? 9 : 3;    // steps of sixteen features that are on their way at once
+#define SHARE (GROUP < 4 ? GROUP : GROUP / 4 * (GROUP / 4))  // runs that share a feature once it is in a register
+constexpr int UNROLLED = GROUP == 4 ? 3 : 9;   // steps of sixteen features that are on their way at once
 #define STRIPS ((STRIDE + 31) / 32)
 #define HELPERS (WARPS > GROUP ? WARPS - GROUP : 1)
 
@@ -71,9 +71,12 @@ DEVICE void prepare(const Problem &problem, Shared &shared, const Arrays &arrays
     const int64 number = below(stream_key(seed, QUERIES, impression), 0, problem.queries);
     const int64 begin = problem.offsets[number];
     const int n = static_cast<int>(problem.offsets[number + 1] - begin);
+#if GROUP >= 4
+    // With hundreds of blocks under way the second cache does not hold their next queries beside those of today.
     const char *rows = reinterpret_cast<const char *>(problem.features + begin * STRIDE);
 #pragma unroll 2
     for (int64 at = first * 128; at < static_cast<int64>(n) * STRIDE * 4; at += step * 128) prefetch(rows + at);
+#endif
     Query &query = shared.query[side];
     if (first == 0) query.number = number, query.begin = begin, query.candidates = n;
     for (int m = first; m < METRICS && m < problem.measures.metrics; m += step)
@@ -103,17 +106,31 @@ DEVICE void keep_score(const Shared &shared, const Arrays &arrays, int g, int i,
 }
 
 #ifdef __CUDACC__
-// Features are read twice an impression, and not again: where many blocks share a processor, they would only push out
-// of its first cache what is needed all the time.
+// Features are read twice an impression (by PDGD once, but for a few rows), and not again. Where many blocks share the
+// caches, the first read passes by the first one and asks the second to keep the rows until they are read again.
+#if LEARNER == PDGD
+#define FIRST_READ "evict_first"
+#else
+#define FIRST_READ "evict_last"
+#endif
 DEVICE float4 read4(const float4 *address) {
 #if GROUP < 4
     float4 value;
-    asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+    asm("{.reg .b64 policy; createpolicy.fractional.L2::" FIRST_READ ".b64 policy, 1.0;"
+        "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], policy;}"
         : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w) : "l"(address));
     return value;
 #else
     return __ldg(address);
 #endif
+}
+
+DEVICE float4 added(float4 a, float4 b, int apart) {
+    a.x += __shfl_xor_sync(SAME_WARP, b.x, apart);
+    a.y += __shfl_xor_sync(SAME_WARP, b.y, apart);
+    a.z += __shfl_xor_sync(SAME_WARP, b.z, apart);
+    a.w += __shfl_xor_sync(SAME_WARP, b.w, apart);
+    return a;
 }
 #endif
 
@@ -151,21 +168,29 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
         }
         __syncwarp();
 #pragma unroll
-        for (int a = 0; a < ABREAST; a++)
+        for (int a = 0; a < ABREAST; a++) {
+#if GROUP < 4
 #pragma unroll
             for (int g = 0; g < GROUP; g++) {
-                float4 sum = total[a][g];
-#pragma unroll
-                for (int apart = 2; apart; apart >>= 1) {
-                    sum.x += __shfl_xor_sync(SAME_WARP, sum.x, apart);
-                    sum.y += __shfl_xor_sync(SAME_WARP, sum.y, apart);
-                    sum.z += __shfl_xor_sync(SAME_WARP, sum.z, apart);
-                    sum.w += __shfl_xor_sync(SAME_WARP, sum.w, apart);
-                }
-                // Four threads have each sum: they share the runs.
-                if (part == (g & 3) && row + 8 * a < n)
+                float4 sum = added(total[a][g], total[a][g], 2);
+                sum = added(sum, sum, 1);
+                if (part == g && row + 8 * a < n)
                     keep_score(shared, arrays, g, row + 8 * a, (sum.x + sum.z) + (sum.y + sum.w), noise[a]);
             }
+#else
+            // Each of the four threads ends with the sums of its own runs: it hands on what the others need of it.
+            const bool upper = part & 2, odd = part & 1;
+#pragma unroll
+            for (int g = 0; g < GROUP; g += 4) {
+                const float4 *of = total[a] + g;
+                const float4 even_ones = added(upper ? of[2] : of[0], upper ? of[0] : of[2], 2);
+                const float4 odd_ones = added(upper ? of[3] : of[1], upper ? of[1] : of[3], 2);
+                const float4 sum = added(odd ? odd_ones : even_ones, odd ? even_ones : odd_ones, 1);
+                if (row + 8 * a < n)
+                    keep_score(shared, arrays, g + part, row + 8 * a, (sum.x + sum.z) + (sum.y + sum.w), noise[a]);
+            }
+#endif
+        }
     }
 #else
     for (int i = 0; i < n; i++)
@@ -187,17 +212,35 @@ DEVICE void note(const Problem &problem, const Shared &shared, int g, int64 impr
     const Measures &measures = problem.measures;
     const Page &page = shared.page[g];
     const int64 at = static_cast<int64>(shared.run[g]) * problem.impressions + impression, metrics = measures.metrics;
+#ifdef __CUDACC__
+    const int lane = lane_index();
+    const unsigned clicked = __ballot_sync(SAME_WARP, lane < k && page.clicks[lane] > 0.0);
+    if (lane == LANES - 1) problem.clicks[at] = static_cast<uint8>(__popc(clicked));
+    if (metrics == 1 && shared.metric[0].formula == WEIGHTED) {
+        // A lane to a rank, summed in the order of ranks.
+        const Metric &metric = shared.metric[0];
+        const int ranks = smaller(k, metric.cutoff);
+        const double share = lane < ranks ? metric.gain[page.grades[lane]] * metric.weight[lane] : 0.0;
+        double total = 0.0, next = __shfl_sync(SAME_WARP, share, 0);
+#pragma unroll 1
+        for (int t = 0; t < ranks; t++) {
+            const double now = next;
+            next = __shfl_sync(SAME_WARP, share, (t + 1) & (LANES - 1));
+            total += now;
+        }
+        if (lane == 0) problem.values[at] = query.norm[0] <= 0.0 ? 0.0 : total / query.norm[0];
+        return;
+    }
+#else
+    int clicked = 0;
+    for (int t = 0; t < k; t++) clicked += page.clicks[t] > 0.0;
+    problem.clicks[at] = static_cast<uint8>(clicked);
+#endif
 #pragma unroll 1
     for (int m = lane_index(); m < metrics; m += LANES)
         problem.values[at * metrics + m] =
             m < METRICS ? measure(shared.metric[m], query.norm[m], page.grades, k)
                         : measure(metric_of(measures, m), measures.norm[m * measures.queries + query.number], page.grades, k);
-    if (lane_index() == LANES - 1) {
-        int clicked = 0;
-#pragma unroll 2
-        for (int t = 0; t < k; t++) clicked += page.clicks[t] > 0.0;
-        problem.clicks[at] = static_cast<uint8>(clicked);
-    }
 }
 
 // One warp, one run: draw the page, click, write down, and turn what came back into the gradient of the scores.
@@ -252,7 +295,14 @@ struct alignas(8) Pair { float x, y; };
 
 DEVICE void read_rows(const float *x, Pair *rows) {
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) rows[r] = *reinterpret_cast<const Pair *>(x + r * STRIDE);
+    for (int r = 0; r < ROWS; r++)
+#if defined(__CUDACC__) && GROUP < 4
+        asm("{.reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;"
+            "ld.global.nc.L1::no_allocate.L2::cache_hint.v2.f32 {%0, %1}, [%2], policy;}"
+            : "=f"(rows[r].x), "=f"(rows[r].y) : "l"(x + r * STRIDE));
+#else
+        rows[r] = *reinterpret_cast<const Pair *>(x + r * STRIDE);
+#endif
 }
 
 // w <- w + step X'g: a thread to two features, rows in their order, as the CPU adds them; the next rows are on their
