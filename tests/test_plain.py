@@ -112,6 +112,14 @@ def test_late_updates_come_late(late):
     assert found.weights == pytest.approx(expected.weights, rel=1e-4, abs=1e-6)
 
 
+@pytest.mark.parametrize("options", [{}, {"delay": 3}, {"delay": 3, "late_scores": "drawn"}], ids=str)
+@pytest.mark.parametrize("learner", [rl.Posterior(), rl.Posterior(half_life=20.0)], ids=str)
+def test_a_method_that_remembers_documents_meets_the_same_ones_beside_a_plain_person(learner, options):
+    mine, expected = run(learner, noisy, 400, **options), run(learner, rl.users.noisy(), 400, **options)
+    assert mine.online_curve.tolist() == expected.online_curve.tolist()
+    assert mine.weights.tolist() == expected.weights.tolist()
+
+
 @pytest.mark.parametrize("learner", [rl.MDPRank(), rl.Oracle(), rl.FixedWeights()], ids=str)
 def test_methods_that_know_or_want_less_than_clicks_meet_a_plain_person(learner):
     mine, expected = run(learner, noisy, 50), run(learner, rl.users.noisy(), 50)

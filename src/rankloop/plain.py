@@ -295,7 +295,7 @@ class _CompiledLearner:
 
     def __init__(self, learner: Any, model: Any, data: Collection, settings: dict[str, Any]) -> None:
         self._settings = learner
-        self._model = model
+        self._model = learner.with_room(model, len(data.train.grades))
         self._data = data
         self._rows = data.train.arrays
         self._seed, self._size = np.uint64(settings["seed"]), settings["page_size"]
@@ -310,6 +310,7 @@ class _CompiledLearner:
             self._work.base.scores[: end - begin] = self._rows.grades[begin:end]
             _show(*shown)
         else:
+            self._name(begin, end)
             rank_page(*shown)
             if not np.isfinite(self._work.base.scores[: end - begin]).all():
                 raise scores_diverged(self._settings, i)
@@ -321,10 +322,15 @@ class _CompiledLearner:
         feedback = seen.grades.astype(np.float64) if sees_grades else seen.feedback
         X = self._rows.features[seen.begin : seen.end]
         shown = self._seed, seen.impression, seen.page, notes, feedback
+        self._name(seen.begin, seen.end)
         if scores is None:
             learn_page(self._model, self._work, X, *shown)
         else:
             learn_page_as_drawn(self._model, self._work, X, scores, *shown)
+
+    def _name(self, begin: int, end: int) -> None:
+        """As the compiled loop names documents."""
+        self._work.base.documents[: end - begin] = np.arange(begin + 1, end + 1)
 
     def weights(self) -> NDArray[np.float64]:
         return np.array(self._model.ranker.weights)

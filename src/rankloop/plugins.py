@@ -20,7 +20,10 @@ from rankloop.errors import RankloopError, SettingsError
 from rankloop.sources import modules_of
 
 GROUP = "rankloop.plugins"
-HINT = ". One of your own comes with a plugin: plugins = [...] in a study file, --plugin on the command line"
+HINT = (
+    ". One of your own comes with a plugin, a module in which its class stands below @rl.register: "
+    "plugins = [...] in a study file, --plugin on the command line"
+)
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _loaded: set[str] = set()

@@ -104,6 +104,14 @@ def test_records_are_verified_by_computing_some_again(rankloop, finished):
     assert "computing again: 2 of 2 done" in said
 
 
+def test_runs_that_are_not_of_the_study_are_said_to_be_not_verified(rankloop, finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    record = next((tmp_path / "runs").glob("*.parquet"))
+    shutil.copy(record, record.with_name("another.parquet"))
+    _, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1")
+    assert "Not verified, though in this folder: 1 run " in " ".join(out.split())
+
+
 def test_a_study_that_was_killed_shows_what_is_finished(rankloop, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     (tmp_path / "results.parquet").unlink()

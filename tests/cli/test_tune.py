@@ -1,5 +1,6 @@
 """`rankloop tune`: a table, a JSON document, and the study that runs the choice."""
 
+import itertools
 import json
 
 import pytest
@@ -36,6 +37,16 @@ def test_the_command_prints_one_json_document(tmp_path, capsys):
     assert all(len(one["runs"]) == 2 for one in document["candidates"])
     assert document["best"]["learner"] == "ROLTR"
     assert document["data"] == {"data": "tiny", "folds": [2]}
+
+
+def test_repeats_are_spread_over_the_folds_of_a_path(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RANKLOOP_HOME", str(tmp_path / "home"))
+    lines = [f"{d % 5} qid:{d // 10} 1:{d % 7} 2:{d % 3}\n" for d in range(60)]
+    for fold, split in itertools.product((1, 2), ("train", "vali", "test")):
+        (tmp_path / "real" / f"Fold{fold}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "real" / f"Fold{fold}" / f"{split}.txt").write_text("".join(lines))
+    command("PDGD", set_=["learning_rate=0.1"], json=True, **COMMAND | {"data": str(tmp_path / "real")})
+    assert json.loads(capsys.readouterr().out)["data"] == {"data": str(tmp_path / "real"), "folds": [1, 2]}
 
 
 @pytest.mark.parametrize(

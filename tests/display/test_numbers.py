@@ -4,7 +4,19 @@ import math
 
 import pytest
 
-from rankloop.display import MISSING, count, counted, duration, listed, mean_text, number, percent, signed, size
+from rankloop.display import (
+    MISSING,
+    count,
+    counted,
+    duration,
+    in_a_row,
+    listed,
+    mean_text,
+    number,
+    percent,
+    signed,
+    size,
+)
 
 
 @pytest.mark.parametrize("shown", [count, number, signed, percent])
@@ -41,3 +53,8 @@ def test_a_single_run_has_a_mean_and_no_interval():
 
 def test_sizes_count_in_thousands():
     assert [size(n) for n in (999, 1000, 1e6, 2.5e12)] == ["999 B", "1.0 kB", "1.0 MB", "2.5 TB"]
+
+
+def test_labels_with_commas_are_told_apart():
+    assert in_a_row(["ROLTR", "ROLTR, MLP", "PDGD"]) == "ROLTR; ROLTR, MLP; PDGD"
+    assert listed(["ROLTR", "ROLTR, MLP", "PDGD"]) == "ROLTR; ROLTR, MLP and PDGD"

@@ -61,6 +61,15 @@ def test_an_address_where_nobody_answers_is_told_at_once():
         pass
 
 
+def test_who_has_no_cluster_is_told_how_to_start_one(monkeypatch):
+    def init(**_):
+        raise ConnectionError("Could not find any running Ray instance. Please specify `--address`.")
+
+    monkeypatch.setattr(ray, "init", init)
+    with pytest.raises(SettingsError, match="no Ray cluster runs on this machine; start one with `ray start --head`"):
+        RayCluster("auto")
+
+
 @pytest.fixture
 def own_methods():
     """What a test registers is gone after it."""

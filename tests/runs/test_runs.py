@@ -12,7 +12,7 @@ from rankloop.data import load
 from rankloop.errors import SettingsError
 from rankloop.learners import PDGD, ROLTR
 from rankloop.runs.many import simulate_many
-from rankloop.runs.runs import Place, Runs
+from rankloop.runs.runs import Place, Runs, _distinct
 from rankloop.simulation import simulate
 from rankloop.users import noisy, perfect
 
@@ -30,6 +30,16 @@ def test_runs_are_a_sequence():
     assert len(RUNS[:2] + RUNS[2:5]) == 5
     assert repr(RUNS) == "Runs(16 runs of ROLTR and PDGD with noisy and perfect on small)"
     assert repr(Runs([])) == "Runs(none)"
+
+
+def test_names_that_tell_runs_apart_leave_out_what_a_method_does_not_have():
+    linear = {"learner": "PDGD", "ranker": {"kind": "linear"}}
+    network = {"learner": "PDGD", "ranker": {"kind": "mlp", "hidden": [64]}}
+    assert _distinct([("PDGD", linear), ("PDGD", network), ("PDGD", linear)]) == [
+        "PDGD ranker.kind=linear",
+        "PDGD ranker.kind=mlp ranker.hidden=[64]",
+        "PDGD ranker.kind=linear",
+    ]
 
 
 def test_runs_are_selected_by_place_seed_and_fold():

@@ -53,5 +53,14 @@ def test_grids_of_the_very_same_runs_are_one(made_up):
     assert Coverage(made_up(study)).distinct_grids() == {"first": ["again"], "other": []}
 
 
+def test_runs_that_end_before_people_have_changed_are_named(made_up):
+    people = [{"kind": "drift", "people": ["noisy", "perfect"], "at": [at], "name": str(at)} for at in (1999, 2000)]
+    people += ["noisy", {"kind": "drift", "people": ["noisy", "perfect"], "at": [100], "over": 1950, "name": "slow"}]
+    assert Coverage(made_up(small(*METHODS, impressions=2000, users=tuple(people)))).unseen_changes == [
+        "runs of 2,000 impressions end before the last change of 2000 is over, at impression 2,000",
+        "runs of 2,000 impressions end before the last change of slow is over, at impression 2,050",
+    ]
+
+
 def test_skylines_do_not_learn_from_clicks():
     assert [learns_from_clicks(name) for name in ("ROLTR", "MDPRank", "unheard of")] == [True, False, True]

@@ -7,7 +7,7 @@ import pytest
 from rankloop.errors import SettingsError
 from rankloop.learners import ROLTR
 from rankloop.studies import options
-from rankloop.studies.specification import cells, load_study, parse, to_toml
+from rankloop.studies.specification import Source, cells, load_study, parse, to_toml
 
 from .small_studies import SMALL
 
@@ -57,6 +57,21 @@ def test_real_data_takes_the_place_of_its_stand_in(tmp_path, monkeypatch):
     assert {cell.fold for cell in cells(instead)} == {1, 2}
     with pytest.raises(SettingsError, match="nothing stands in for 'mq2008'"):
         options.with_data(load_study("rq2"), [f"mq2008={real}"])
+
+
+def test_a_study_file_spreads_repeats_over_all_folds_of_a_path(tmp_path):
+    for fold in (1, 2, 3):
+        (tmp_path / f"Fold{fold}").mkdir()
+        for split in ("train", "test"):
+            (tmp_path / f"Fold{fold}" / f"{split}.txt").touch()
+
+    def folds(more):
+        text = SMALL.replace('{ data = "tiny", folds = [1, 2] }', f"{{ data = '{tmp_path}'{more} }}")
+        return {source.folds for source in options._sources(options.with_places(parse(text, "s")))}
+
+    assert folds("") == {(1, 2, 3)}
+    assert folds(", folds = [2]") == {(2,)}
+    assert options.placed(Source(data="tiny")).folds is None  # a world has folds without number
 
 
 def test_several_collections_take_the_place_of_all(tmp_path, monkeypatch):

@@ -174,7 +174,7 @@ def test_a_command_takes_plugins_for_a_study_that_does_not_name_them(place):
     refused = preloaded.run("run", "own.toml", cwd=place)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
     assert "learner must be one of ROLTR" in refused.stderr
-    assert "comes with a plugin" in refused.stderr
+    assert "comes with a plugin, a module in which its class stands below @rl.register" in refused.stderr
     words = ("--plugin", "methods", "--impressions", 20, "--repeats", 1)
     done = preloaded.run("run", "own.toml", *words, cwd=place, forks=True)
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from tests.patience import PATIENCE
 from rankloop import simulate, users
 from rankloop.data import load
 from rankloop.studies import report
+from rankloop.studies.coverage import Coverage
 from rankloop.studies.held import Start
 from rankloop.studies.records import Results, key_of, read_records, write_record
 from rankloop.studies.specification import Grid, Study, cells, load_study
@@ -72,6 +73,12 @@ def plain(made_up, tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain_text(plain):
     return (plain / "report.html").read_text(encoding="utf-8")
+
+
+def test_labels_with_commas_are_told_apart(made_up):
+    study = small({"learner": "ROLTR"}, {"learner": "ROLTR", "discount": 0.5, "label": "ROLTR, patient"})
+    facts = dict(report._facts(Coverage(made_up(study))))
+    assert facts["learners"] == "ROLTR; ROLTR, patient"
 
 
 @pytest.fixture

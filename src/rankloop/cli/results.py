@@ -95,14 +95,14 @@ def verify(
         for one in verifying.verify(found, drawn, folder, place):
             checked.append(one)
             advance(one.name)
-    _show_checked(checked, len(found.records), json)
+    _show_checked(checked, found, json)
     if away and not json:
         out.print(f"{counted(away, 'run')} of them computed on a GPU, to be verified where there is one.")
     if not all(one.same for one in checked):
         raise typer.Exit(1)
 
 
-def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
+def _show_checked(checked: "list[Checked]", results: "Results", json: bool) -> None:
     if json:
         print_json([one.plain() for one in checked])
         return
@@ -115,7 +115,10 @@ def _show_checked(checked: "list[Checked]", records: int, json: bool) -> None:
     verb = "is the same" if same == len(checked) == 1 else "are the same"
     lost = sum(not one.is_compared for one in checked)
     rest = f"; {lost} could not be compared" if lost else ""
+    records = len({record.key for record in results.records})
     out.print(f"{same} of {counted(len(checked), 'run')} {verb}, bit for bit{rest}; the folder holds {records:,}.")
+    if results.left_out:
+        out.print(f"Not verified, though in this folder: {results.left_out}.", highlight=False)
 
 
 def show_results(results: "Results", json: bool, metric: str | None = None) -> None:

@@ -84,6 +84,7 @@ def run(
     from rankloop.statistics import require_generalisation
     from rankloop.studies import options
     from rankloop.studies.comparisons import require_baseline
+    from rankloop.studies.coverage import unseen_changes
     from rankloop.studies.held import Start
     from rankloop.studies.runner import claimed, make_plan, run_plan
     from rankloop.studies.specification import cells, load_study
@@ -97,9 +98,9 @@ def run(
     declared = options.with_repeats(declared, repeats or ())
     changed = options.with_metrics(options.with_settings(declared, set_ or ()), metric or ())
     declared, absent = options.without_absent(options.with_places(changed))
-    for sentence in absent:
-        err.print(sentence, markup=False)
     chosen = options.only(cells(declared), only or ())
+    for sentence in (*absent, *unseen_changes(chosen)):
+        err.print(sentence, markup=False)
     require_generalisation(generalise_to)
     require_baseline(against, ((cell.label, cell.learner.name) for cell in chosen))
     folder = Path("results") / declared.name if out is None else out

@@ -53,6 +53,7 @@ def tune(
     from rankloop.learners import from_settings
     from rankloop.runs.batches import require_device
     from rankloop.settings import parse_value, require_choice, require_whole_number
+    from rankloop.studies.options import placed
     from rankloop.studies.specification import source_of
     from rankloop.studies.tuning import search
     from rankloop.studies.tuning.space import learners_of, parse_search, search_space
@@ -64,9 +65,9 @@ def tune(
     somebody = users.person("tune", parse_value(user))
     method = from_settings({"learner": learner})
     space = search_space(method, parse_search(set_ or ()))
-    place = source_of(data, "tune")
     changes = {"scale": scale, "folds": None if fold is None else (fold,)}
-    place = msgspec.structs.replace(place, **{name: value for name, value in changes.items() if value is not None})
+    given = {name: value for name, value in changes.items() if value is not None}
+    place = placed(msgspec.structs.replace(source_of(data, "tune"), **given))
     if out is not None:
         _check_target(out)
     began = time.perf_counter()

@@ -32,7 +32,16 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return names[0] if len(names) == 1 else f"{in_a_row(names[:-1])} and {names[-1]}"
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    """Names one after the other, told apart even if they hold commas.
+
+    >>> in_a_row(["a", "b"]), in_a_row(["a", "a, wide", "b"])
+    ('a, b', 'a; a, wide; b')
+    """
+    return ("; " if any("," in name for name in names) else ", ").join(names)
 
 
 def number(value: float | None) -> str:

@@ -31,6 +31,11 @@ class RayCluster:
                 runtime_env={"py_modules": sent} if (sent := [str(path) for path in files(plugins)]) else None,
             )  # fmt: skip
         except (ConnectionError, ValueError, RuntimeError) as error:
+            if address == "auto":  # Ray would speak of options that are its own
+                raise SettingsError(
+                    "no Ray cluster runs on this machine; start one with `ray start --head`, or name another one: "
+                    "--on ray://HOST:PORT"
+                ) from None
             raise SettingsError(f"no Ray cluster answers at {address!r}: {error}") from None
         # Twice as many runs as cores are under way, so that no core waits for this process to send the next one.
         self.slots = 2 * max(1, int(self._ray.cluster_resources().get("CPU", 1)))

@@ -246,7 +246,8 @@ def _user_name(settings: Mapping[str, Any]) -> str:
 
 
 def _distinct(named: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Names that tell apart what differs: `ROLTR`, or `ROLTR discount=0.5` beside `ROLTR discount=0.0`."""
+    """Names that tell apart what differs: `ROLTR`, or `ROLTR discount=0.5` beside `ROLTR discount=0.0`. A setting that
+    one of them does not have is not spoken of."""
     by_name: dict[str, dict[str, Mapping[str, Any]]] = {}
     for name, settings in named:
         by_name.setdefault(name, {})[json.dumps(settings, sort_keys=True)] = settings
@@ -254,7 +255,7 @@ def _distinct(named: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     for name, settings in named:
         varied = varying(flat(one) for one in by_name[name].values())
         mine = flat(settings)
-        made.append(" ".join([name, *(f"{key}={mine.get(key)}" for key in varied)]))
+        made.append(" ".join([name, *(f"{key}={mine[key]}" for key in varied if mine.get(key) is not None)]))
     return made
 
 

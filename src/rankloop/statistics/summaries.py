@@ -27,6 +27,9 @@ FEWEST = 3
 
 FEWEST_QUARTERS = 4
 """Runs that an interquartile mean needs: a quarter of three is none, and it would be the mean."""
+FEWEST_RANGE = 5
+"""Runs in all that its interval needs: drawn anew, runs never leave their range, and one time in eight all of four lie
+on the same side of the truth (of five one in sixteen)."""
 
 _Array = NDArray[np.float64]
 
@@ -67,8 +70,11 @@ def interquartile_mean_interval(
     """
     _require_this(generalise_to)
     strata = list(_strata(values, tasks).values())
-    drawn = np.concatenate(_drawn(strata, seed), axis=1) if strata else np.empty((0, 0))
-    return _interval(interquartile_mean(values), _middle(drawn) if strata else drawn, strata, confidence)
+    if sum(map(len, strata)) < FEWEST_RANGE:
+        require_confidence(confidence)
+        return Estimate(interquartile_mean(values), math.nan, math.nan)
+    drawn = np.concatenate(_drawn(strata, seed), axis=1)
+    return _interval(interquartile_mean(values), _middle(drawn), strata, confidence)
 
 
 def probability_of_improvement(
@@ -113,8 +119,7 @@ def probability_of_improvement_interval(
     smaller = [min(pair, key=len) for pair in zip(ours, theirs, strict=True)]
     found = _interval(probability_of_improvement(a, b, tasks, other_tasks), wins, smaller, confidence)
     if found.low == found.high:
-        # As many of each task, so that the mean over tasks is that over meetings.
-        return Estimate(found.value, *wilson(found.value, len(smaller) * min(map(len, smaller)), confidence))
+        return Estimate(found.value, *wilson(found.value, _in_equal_parts(smaller), confidence))
     return found
 
 
@@ -137,7 +142,14 @@ def performance_profile_band(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> tuple[_Array, _Array]:
-    """The pointwise interval of a profile: its lower and upper end at each threshold; NaN with too few runs."""
+    """The pointwise interval of a profile: its lower and upper end at each threshold; NaN with too few runs.
+
+    Where a threshold has all runs of a task on one side, runs drawn anew are too, and show no spread: it is then
+    Wilson's interval for the number of runs.
+
+    >>> [ends.round(2).tolist() for ends in performance_profile_band([0.1, 0.2, 0.4], [0.0, 0.5])]
+    [[0.44, 0.0], [1.0, 0.56]]
+    """
     require_confidence(confidence)
     strata = list(_strata(values, tasks).values())
     if min((len(task) for task in strata), default=0) < FEWEST:
@@ -145,6 +157,9 @@ def performance_profile_band(
         return nothing, nothing
     drawn = _above(_drawn(strata, seed), np.asarray(thresholds, dtype=np.float64))
     low, high = _ends(drawn, strata, confidence)
+    for share in np.unique(low[low == high]):
+        alike = (low == high) & (low == share)
+        low[alike], high[alike] = wilson(float(share), _in_equal_parts(strata), confidence)
     return low, high
 
 
@@ -201,6 +216,11 @@ def _drawn(strata: Iterable[_Array], seed: int) -> list[_Array]:
     """Each task's runs drawn anew, (draws, runs)."""
     generator = np.random.default_rng(seed)
     return [task[generator.integers(0, len(task), (DRAWS, len(task)))] for task in strata]
+
+
+def _in_equal_parts(strata: Sequence[_Array]) -> int:
+    """Runs, as many of each task, so that the mean over tasks is that over runs."""
+    return len(strata) * min(map(len, strata))
 
 
 def _interval(value: float, drawn: _Array, strata: Sequence[_Array], confidence: float) -> Estimate:

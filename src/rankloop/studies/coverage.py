@@ -26,6 +26,7 @@ class Coverage:
             (cell.grid, cell.source.name, cell.user.name, cell.label) for cell in asked
         )
         self.sources = {cell.source.name: cell.source for cell in asked}
+        self.unseen_changes = unseen_changes(asked)
         self._finished: dict[Place, list[Record]] = {}
         for record in sorted(results.records, key=lambda record: record.seed):
             place = (record.grid, record.collection, record.user, record.label)
@@ -130,6 +131,16 @@ def asked_of(study: Study, starts: Sequence[Start], records: Iterable[Record] = 
     chosen = {_cell_place(cell) for start in starts for cell in only(every, start.only)}
     chosen |= {(one.grid, one.collection, one.user, one.label, one.fold, one.seed) for one in records}
     return [cell for cell in every if _cell_place(cell) in chosen]
+
+
+def unseen_changes(asked: Iterable[Cell]) -> list[str]:
+    """A sentence about all people whose last change is not over when a run ends."""
+    ends = {(cell.user.name, cell.impressions): int(cell.user.crowd().knots[-1]) for cell in asked}
+    return [
+        f"runs of {impressions:,} impressions end before the last change of {name} is over, at impression {change:,}"
+        for (name, impressions), change in ends.items()
+        if change >= impressions
+    ]
 
 
 def _cell_place(cell: Cell) -> tuple[str, str, str, str, int | None, int]:

@@ -44,10 +44,19 @@ def with_data(study: Study, choices: Iterable[str]) -> Study:
 
 
 def with_places(study: Study) -> Study:
-    """Collections that are paths by their absolute ones: the study then runs from anywhere."""
-    if all(located(source.data) == source.data for source in _sources(study)):
+    """Collections that are paths by their absolute ones, so that the study runs from anywhere; with all their folds,
+    where it names none."""
+    if all(placed(source) == source for source in _sources(study)):
         return study
-    return _with_sources(study, lambda source: replace(source, data=located(source.data)))
+    return _with_sources(study, placed)
+
+
+def placed(source: Source) -> Source:
+    """A path as one that holds from anywhere, and the folds of an own collection: repeats are spread over all of them
+    unless some are named. Of a synthetic world it is the first one."""
+    folds = _folds_of(source.data) if source.folds is None else None
+    spread = folds if folds is not None and len(folds) > 1 else source.folds
+    return replace(source, data=located(source.data), folds=spread)
 
 
 def located(data: str) -> str:

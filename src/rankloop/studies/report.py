@@ -16,7 +16,7 @@ import msgspec
 
 from rankloop import __version__
 from rankloop.data.worlds import WORLDS
-from rankloop.display import counted, duration, listed, p_value
+from rankloop.display import counted, duration, in_a_row, listed, p_value
 from rankloop.display.pictures import Size
 from rankloop.errors import DataError, SettingsError
 from rankloop.files import write_text
@@ -127,8 +127,9 @@ def _facts(coverage: Coverage) -> list[tuple[str, str]]:
     shared = len(records) - len(finished)
     seconds = sum(record.learning_seconds + record.evaluation_seconds for record in finished.values())
     facts += [
-        ("users", ", ".join(results.axis("user"))),
-        ("learners", ", ".join(dict.fromkeys(learners))),
+        ("users", in_a_row(results.axis("user"))),
+        *(("changes", sentence) for sentence in coverage.unseen_changes),
+        ("learners", in_a_row(list(dict.fromkeys(learners)))),
         ("impressions", _counted(f"{record.impressions:,}" for record in records)),
         ("metrics", ", ".join(names.metric(name).title for name in _metrics(records[0]))),
         ("seeds", f"{min(record.seed for record in records)} to {max(record.seed for record in records)}"),
@@ -186,7 +187,7 @@ def _collection(source: Source, records: Sequence[Record]) -> str:
         if source.stands_for:
             text += f", which stands in for {source.stands_for}; published numbers do not apply"
     folds = sorted({record.fold for record in records if record.fold is not None})
-    return text + (f" (folds {', '.join(map(str, folds))})" if len(folds) > 1 else "")
+    return text + (f" ({'folds' if len(folds) > 1 else 'fold'} {', '.join(map(str, folds))})" if folds else "")
 
 
 def _counted(values: Any) -> str:

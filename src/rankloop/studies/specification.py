@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         data: a synthetic world, an imported name or a path.
         label: its name in tables and figures.
         scale: the size of a synthetic world.
-        folds: the folds that repeats are spread over; None: the collection's only or first one.
+        folds: the folds that repeats are spread over; None: the only or first one, unless a command spreads them.
         stands_for: the published collection whose numbers are printed beside ours, if this is the real one, or whose
             place a synthetic world takes until `--data ID=PATH` brings the real one.
         settings: learner settings on this collection, by method: `{ROLTR = {learning_rate = 0.005}}`.

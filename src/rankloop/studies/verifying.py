@@ -67,7 +67,8 @@ def elsewhere(results: Results) -> int:
 def sample(results: Results, size: int, seed: int) -> list[Record]:
     """So many different runs, drawn without replacement; all of them if there are not more.
 
-    A run that was computed on a device is computed again on one, since rounding differs: without one it is not drawn.
+    A run that was computed on a device is computed again on one, since that is the code it verifies: without one it
+    is not drawn.
     """
     here = [one for one in results.records if not one.engine] if elsewhere(results) else results.records
     records = list({record.key: record for record in here}.values())

@@ -32,3 +32,18 @@ def test_it_fits_a_column_and_says_how_settings_were_chosen():
     alone = tuple(msgspec.structs.replace(one, by_others=False) for one in found.choices)
     assert "first setting" in caption(msgspec.structs.replace(found, choices=alone))
     assert "settings" not in caption(msgspec.structs.replace(found, choices=())).lower()
+
+
+def test_pages_better_than_the_skyline_s_have_room_left_of_zero():
+    found = findings()
+    ratios = {"New": iter((-2.0, -0.2))}
+    rows = (
+        msgspec.structs.replace(row, ratio=(ratio := next(ratios["New"])), low=ratio - 0.1, high=ratio + 0.1)
+        if row.learner == "New"
+        else row
+        for row in found.rows
+    )
+    axis = draw(msgspec.structs.replace(found, rows=tuple(rows))).axes[0]
+    assert axis.get_xlim()[0] < -0.2
+    assert [line.get_marker() for line in axis.lines].count("<") == 1
+    assert draw(found).axes[0].get_xlim()[0] == 0.0

@@ -10,7 +10,7 @@ from rankloop.display.pictures import CYCLE, Size
 from rankloop.studies.regret.findings import Findings, Row
 from rankloop.studies.regret.tables import BAR, GOAL, others, text_of, with_intervals
 
-_RIGHT = 1.5  # beyond this a ratio is an arrow at the edge, with its number
+_LEFT, _RIGHT = -0.5, 1.5  # beyond these a ratio is an arrow at the edge, with its number
 _LOW, _MIDDLE, _HIGH, _WORSE = CYCLE[2], CYCLE[5], CYCLE[4], CYCLE[0]
 _GAP = 0.9  # lines between two collections
 
@@ -19,7 +19,8 @@ def caption(found: Findings) -> str:
     """What the picture shows."""
     return (
         f"Each line is a cell (people and collection), each point a learner’s regret over {found.against}’s on the "
-        f"same {counted(found.seeds, 'seed')}, {with_intervals(found)}: left of 1 it wastes fewer pages. "
+        f"same {counted(found.seeds, 'seed')}, {with_intervals(found)}: left of 1 it wastes fewer pages, left of 0 its "
+        f"pages are better than the skyline’s. "
         f"Green: half of {found.against}’s regret or less; blue: at most {BAR:g}; yellow: below 1; red: more. "
         f"The diamond is the mean over cells.{_chosen(found)}"
     )
@@ -71,19 +72,22 @@ def _places(found: Findings) -> dict[tuple[str, str], float]:
 def _panel(
     axis: Any, found: Findings, learner: str, places: dict[tuple[str, str], float], mean_at: float, small: int
 ) -> None:
-    axis.axvspan(0.0, GOAL, color=_LOW, alpha=0.07, linewidth=0)
+    left = _left(found)
+    axis.axvspan(left, GOAL, color=_LOW, alpha=0.07, linewidth=0)
     axis.axvspan(GOAL, BAR, color=_MIDDLE, alpha=0.08, linewidth=0)
     axis.axvline(1.0, color="#333333", linewidth=1.0)
     for row in found.of(learner):
-        _point(axis, row, places[row.collection, row.user], small)
+        _point(axis, row, places[row.collection, row.user], small, left)
     mean = next((one for one in found.averages if one.learner == learner), None)
     if mean is not None and mean.ratio is not None:
-        x = min(mean.ratio, _RIGHT)
+        x = min(max(mean.ratio, left), _RIGHT)
         axis.plot([x], [mean_at], "D", color=_colour(mean.ratio), markersize=8, markeredgecolor="#222222")
         side = x + 0.07 if x < 0.9 else x - 0.07
         axis.text(side, mean_at, text_of(mean.ratio, None, None), va="center", ha="left" if x < 0.9 else "right",
                   fontsize=small + 3, fontweight="bold")  # fmt: skip
-    axis.set_xlim(0.0, _RIGHT)
+    axis.set_xlim(left, _RIGHT)
+    if left < 0.0:
+        axis.axvline(0.0, color="#999999", linewidth=0.6)
     axis.set_xticks([0.0, 0.5, 1.0, 1.5], ["0", "½", "1", "1½"])
     axis.tick_params(axis="both", length=0)
     axis.tick_params(axis="x", labeltop=True)
@@ -92,20 +96,26 @@ def _panel(
         axis.spines[side_name].set_visible(False)
 
 
-def _point(axis: Any, row: Row, at: float, small: int) -> None:
+def _left(found: Findings) -> float:
+    """Where panels begin: at 0, unless somebody's pages are better than the skyline's."""
+    return _LEFT if any(row.ratio is not None and row.ratio < 0.0 for row in found.rows) else 0.0
+
+
+def _point(axis: Any, row: Row, at: float, small: int, left: float) -> None:
     if row.ratio is None:
         axis.text(1.03, at, "no ratio", fontsize=small - 1, color="#888888", va="center")
         return
     colour = _colour(row.ratio)
-    if row.low is not None and row.high is not None:
-        axis.plot([max(0.0, row.low), min(_RIGHT, row.high)], [at, at], color=colour, linewidth=1.6, alpha=0.75)
-    if row.ratio < _RIGHT:
+    if row.low is not None and row.high is not None and left <= row.ratio < _RIGHT:
+        ends = max(left, min(row.low, _RIGHT)), min(_RIGHT, max(row.high, left))
+        axis.plot(ends, [at, at], color=colour, linewidth=1.6, alpha=0.75)
+    if left <= row.ratio < _RIGHT:
         axis.plot([row.ratio], [at], "o", color=colour, markersize=4.6)
         return
-    axis.plot([_RIGHT - 0.03], [at], ">", color=colour, markersize=4.6)
-    axis.text(
-        _RIGHT - 0.08, at, text_of(row.ratio, None, None), fontsize=small - 1, color=colour, ha="right", va="center"
-    )
+    edge, inward, mark, side = (left, 1, "<", "left") if row.ratio < left else (_RIGHT, -1, ">", "right")
+    axis.plot([edge + 0.03 * inward], [at], mark, color=colour, markersize=4.6)
+    told = text_of(row.ratio, None, None)
+    axis.text(edge + 0.08 * inward, at, told, fontsize=small - 1, color=colour, ha=side, va="center")
 
 
 def _colour(ratio: float) -> str:
