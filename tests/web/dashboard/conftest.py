@@ -35,3 +35,9 @@ def service(tmp_path_factory):
     address = str(tmp_path_factory.mktemp("dashboard") / "log.db")
     with running(address, prepare=lambda store: make_past(store, shop(), minutes=150, per_minute=12)) as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory):
+    """Where screenshots go, to be looked at."""
+    return tmp_path_factory.mktemp("pictures")

@@ -4,6 +4,7 @@ import csv
 import io
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -104,3 +105,11 @@ def test_a_day_is_remembered_and_no_more():
     assert (told[11].refused, told[11].failed, told[11].count) == (1, 1, 2)
     assert recent.minutes(KEPT_MINUTES, ["rank"])[KEPT_MINUTES].refused == 0
     assert recent.endpoints(KEPT_MINUTES)["clicks"].count == 10
+
+
+def test_an_interval_without_an_end_goes_beyond_the_chart_and_says_so_in_the_file():
+    endless = Verdict("good", "", "", 1.5, 0.25, float("inf"))
+    plot = gain(Source(shop(), EMPTY._replace(trail=[Known(1000, 1, endless), Known(2000, 2, endless)]), {}, {}))
+    drawn = msgspec.json.decode(msgspec.json.encode(plot.document()))
+    assert drawn["y_range"][1] < 300 < drawn["series"][0]["high"][0]
+    assert "inf" in plot.table()

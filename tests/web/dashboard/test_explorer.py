@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from rankloop.learners import ROLTR
-from rankloop.live.events import Event, Kind
+from rankloop.learners import ROLTR, Posterior
+from rankloop.live.events import Closing, Event, Kind, encode
 from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import Guards, ModelSettings, Weights, Zeros
 from rankloop.rankers import MLP
-from rankloop.web.dashboard.explorer import asked, explained
+from rankloop.web.dashboard.explorer import OWN, asked, explained
 from rankloop.web.dashboard.recent import Page
 
 FEATURES = np.array([[3.0, 0.0], [2.0, 0.0], [1.0, 5.0]], np.float32)
@@ -78,3 +78,20 @@ def test_a_query_that_nobody_asked_is_not_explained_and_a_network_has_no_parts()
     network = settings(learner=ROLTR(ranker=MLP(hidden=(4,))), start=Zeros())
     found = explained("red shoes", [page(network, 1)], network, Fold(network).view())
     assert all(one.reasons == [] for one in found.model)
+
+
+def test_a_document_that_people_click_beyond_what_its_features_say_says_so():
+    mine = settings(learner=Posterior(), start=Zeros(), scaling="robust")
+    fold, ranking = Fold(mine), Ranking(mine)
+    for number in range(60):
+        request = Request("red shoes", b"", ["a", "b", "c"], FEATURES, 3, {})
+        impression = ranking.rank(fold.view(), request, number).impression
+        event = Event(2 * number + 1, 1, Kind.SHOWN, number, 0, b"", encode(impression))
+        clicks = [float(name == "b") for name in impression.shown()]
+        closing = encode(Closing(event.offset, clicks, "asked"))
+        fold.apply(Event(2 * number + 2, 1, Kind.CLOSED, number, 0, b"", closing), event)
+    found = explained("Red  shoes", [page(mine, 1)], mine, fold.view())
+    by_id = {one.id: {bar.label: bar.value for bar in one.reasons} for one in found.model}
+    assert found.model[0].id == "b"
+    assert by_id["b"][OWN] > 0
+    assert all(by_id[other].get(OWN, 0.0) < 0 for other in "ac")

@@ -19,6 +19,9 @@ def said(**more):
     [
         ({}, "What it looks at", "bm25, price."),
         ({"features": 20}, "What it looks at", "and 8 more"),
+        ({"start": IncomingOrder()}, "What it looks at", "bm25, price, the engine’s order."),
+        ({"actions": {"click": 0.1, "purchase": 1.0}}, "What people do is worth", "click 0.1, purchase 1."),
+        ({"actions": {"click": 0.1, "purchase": 1.0}}, "If it is worse", "less value than the engine’s order"),
         ({}, "How it begins", "Knowing nothing"),
         ({"start": IncomingOrder("bm25")}, "How it begins", "In your engine’s order, by bm25,"),
         ({"start": IncomingOrder(1)}, "How it begins", "by price,"),

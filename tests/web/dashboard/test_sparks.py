@@ -17,3 +17,7 @@ def test_no_line_is_drawn_across_a_gap():
 
 def test_nothing_is_drawn_of_nothing():
     assert lines([[], [None]]) == ([[], []], [[], []])
+
+
+def test_a_value_that_stands_alone_stands_in_the_middle():
+    assert lines([[2.0], [1.0]])[1] == [[(50.0, 2.0)], [(50.0, 14.0)]]

@@ -39,8 +39,13 @@ def test_a_kept_state_says_what_was_known_then():
 
 def test_points_begin_where_somebody_could_say_and_have_gaps_where_nobody_could():
     known = Verdict("good", "", "", 0.1, 0.05, 0.2)
-    endless = known._replace(high=math.inf)
-    story = [Verdict("open", "", ""), known, endless, known]
+    nobody = Verdict("open", "", "")
+    story = [nobody, known, nobody, known]
     made = points([Known(1000 * place, place, one) for place, one in enumerate(story)])
     drawn = tuple(100 * value for value in (0.1, 0.05, 0.2))
     assert made == [(1.0, *drawn), (2.0, None, None, None), (3.0, *drawn)]
+
+
+def test_an_answer_without_an_upper_end_is_drawn_too():
+    endless = Verdict("good", "", "", 0.5, 0.25, math.inf)
+    assert points([Known(1000, 1, endless)]) == [(1.0, 50.0, 25.0, math.inf)]

@@ -1,5 +1,6 @@
 """Whether a model has learned something, and what it is unsure about, in words that the numbers carry."""
 
+import math
 import re
 from typing import NamedTuple
 
@@ -8,10 +9,11 @@ import pytest
 
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.events import Group
-from rankloop.live.guard import FEWEST, LEAST, Guard
+from rankloop.live.guard import FEWEST, LEAST, Guard, KeptGuard, Sums
 from rankloop.live.guard import compared as between
 from rankloop.live.settings import Guards, ModelSettings
-from rankloop.web.dashboard.verdict import headline, pages_to_go, signed_share, unsure, verdict
+from rankloop.statistics.sequential import PARTS
+from rankloop.web.dashboard.verdict import Verdict, pages_to_go, signed_share, unsure, verdict
 
 GUARDS = Guards()
 
@@ -24,11 +26,22 @@ def visited(guard: Guard, group: Group, clicks, who) -> Guard:
 
 
 def compared(learned: float, control: float, pages: int = 10_000, share: float = 0.2, people: int = 1_000) -> Guard:
-    """Pages of so many people whose clicks have these means."""
-    draw, guard = np.random.default_rng(3), Guard()
-    count = round(pages * share)
-    visited(guard, Group.CONTROL, draw.poisson(control, count), np.arange(count) % people)
-    return visited(guard, Group.LEARNED, draw.poisson(learned, pages - count), np.arange(pages - count) % people)
+    """Pages of so many people whose clicks have these means; all but the last are known together, as from a state."""
+    draw, count = np.random.default_rng(3), round(pages * share)
+    incoming, clicks = draw.poisson(control, count), draw.poisson(learned, pages - count)
+    who = np.arange(pages) % people
+    known = [summed(incoming, who[:count]), summed(clicks[:-1], who[: len(clicks) - 1])]
+    (in_control, control_people), (of_learned, learned_people) = known
+    guard = Guard(KeptGuard(False, 0, of_learned, in_control, learned_people, control_people))
+    return visited(guard, Group.LEARNED, clicks[-1:], who[len(clicks) - 1 : len(clicks)])
+
+
+def summed(clicks, who) -> tuple[Sums, bytes]:
+    """Pages of one order as a state keeps them: in all, and by part of the people."""
+    sums = np.zeros((3, PARTS))
+    for row, values in zip(sums, (np.ones(len(clicks)), clicks, clicks * clicks), strict=True):
+        np.add.at(row, who % PARTS, values)
+    return Sums(len(clicks), *sums[1:].sum(axis=1).tolist()), sums.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -44,15 +57,15 @@ def compared(learned: float, control: float, pages: int = 10_000, share: float =
         (compared(0.5, 0.5), Guards(falls_back=0), "open", "Nobody can say how sure a difference is: people are only"),
     ],
 )  # fmt: skip
-def test_the_headline(guard, guards, tone, text):
-    told = headline(guard, guards)
+def test_the_verdict(guard, guards, tone, text):
+    told = verdict(guard, guards)
     assert (told.tone, told.text[: len(text)]) == (tone, text)
 
 
 def test_a_worse_order_is_called_so_while_the_guard_is_on():
     guard = compared(0.3, 0.5)
     assert guard.is_on
-    told = headline(guard, GUARDS)
+    told = verdict(guard, GUARDS)
     assert (told.tone, told.text[:44]) == ("bad", "Worse than the engine’s order, beyond chance")
     assert f"{guard.learned.pages} of 200 pages so far" in told.text
 
@@ -74,7 +87,7 @@ def test_orders_that_are_alike_are_hardly_ever_called_better_or_worse():
                 person = who[page]
                 group = Group.CONTROL if is_control[person] else Group.LEARNED
                 guard.note(group, float(clicks[page]), page + 1, page + 1, int(key[person]))
-                if page % 500 == 499 and headline(guard, GUARDS).tone != "open":
+                if page % 500 == 499 and verdict(guard, GUARDS).tone != "open":
                     sure += 1
                     break
     assert sure <= 10
@@ -89,14 +102,14 @@ def test_a_control_group_that_happens_to_have_no_eager_people_is_not_proof():
         visited(guard, Group.LEARNED, eager, people)
         visited(guard, Group.CONTROL, np.ones(22), np.arange(22))
     assert guard.incoming_people.totals()[1] == 0.0
-    assert headline(guard, GUARDS).tone == "open"
+    assert verdict(guard, GUARDS).tone == "open"
 
 
 def test_the_verdict_and_its_interval_are_one():
     """95 % sure, exactly where the interval leaves out zero."""
     numbers = {"open": 0, "good": 0}
     for gain in np.linspace(0.0, 0.4, 20):
-        told = headline(compared(0.5 * (1 + gain), 0.5, 2_000, people=300), GUARDS)
+        told = verdict(compared(0.5 * (1 + gain), 0.5, 2_000, people=300), GUARDS)
         low, high = re.search(r"\(([+−])[\d.,]+ % (?:to ([+−])[\d.,]+ %|or more)\)", told.text).groups()
         assert (told.tone == "good") == (low == high == "+"), told.text
         assert ("sure" in told.text) == (told.tone == "good")
@@ -105,17 +118,17 @@ def test_the_verdict_and_its_interval_are_one():
 
 
 def test_nobody_is_ever_quite_sure():
-    assert headline(compared(2.0, 0.5), GUARDS).text.endswith("99.9 % sure.")
+    assert verdict(compared(2.0, 0.5), GUARDS).text.endswith("99.9 % sure.")
     # As 44 people would, on average, these fill 37 of 128 parts.
-    assert "about 44 people in control" in headline(compared(0.5, 0.5, people=37), GUARDS).text
-    assert "hundreds of people in control" in headline(compared(0.5, 0.5), GUARDS).text
+    assert "about 44 people in control" in verdict(compared(0.5, 0.5, people=37), GUARDS).text
+    assert "hundreds of people in control" in verdict(compared(0.5, 0.5), GUARDS).text
 
 
 def test_without_clicks_there_is_no_relative_gain():
     guard = visited(Guard(), Group.CONTROL, np.zeros(LEAST), range(LEAST))
     visited(guard, Group.LEARNED, np.arange(100) % 9 == 0, range(100))
     assert guard.incoming_people.parts >= FEWEST
-    assert "too few clicks to say how much" in headline(guard, GUARDS).text
+    assert "too few clicks to say how much" in verdict(guard, GUARDS).text
 
 
 def test_a_posterior_names_the_features_that_it_cannot_tell_from_nothing():
@@ -194,3 +207,9 @@ def test_what_it_is_unsure_about_is_asked_of_the_method_whichever_it_is():
     settings = ModelSettings(name="shop", features=["a", "b", "c"], learner=Believer(), seed=1)
     told = unsure(settings, settings.learner.model(3, 10, 1))
     assert told == "Unsure whether more or less is better, for 1 of 3 features: b."
+
+
+def test_an_interval_without_an_end_says_at_least():
+    found = Verdict("good", "Yes, it helps", "", 1.7, 0.19, math.inf)
+    assert (found.interval, found.bounded) == ("at least +19 %", False)
+    assert Verdict("good", "Yes, it helps", "", 0.6, 0.5, 0.8).bounded

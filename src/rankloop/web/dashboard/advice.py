@@ -11,6 +11,7 @@ from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
 from rankloop.web.dashboard.history import told
+from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import pages
 from rankloop.web.dashboard.verdict import Verdict, pages_to_go
@@ -100,5 +101,5 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> str:
     named = [i for i in largest(step, NAMED) if abs(step[i]) > NOTABLE * size > 0]
     if not named:
         return f"{since}, no weight has moved much."
-    words = [f"{model.settings.names[i]} {'more' if step[i] > 0 else 'less'}" for i in named]
+    words = [f"{feature_name(model.settings.names[i])} {'more' if step[i] > 0 else 'less'}" for i in named]
     return f"{since} it counts {listed(words)}."

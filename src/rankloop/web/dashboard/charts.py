@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf, isinf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.web.bars import largest
 from rankloop.web.dashboard import intervals
 from rankloop.web.dashboard.intervals import Estimate, Sums
+from rankloop.web.dashboard.plain_words import feature_name, unit_of
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import (
     CONTROL,
@@ -28,6 +30,7 @@ from rankloop.web.dashboard.tallied import (
 )
 from rankloop.web.dashboard.trail import points
 
+BEYOND = 1e9
 LINES = 5
 """Features whose weights are drawn over time: as many as there are distinguishable colours."""
 REACH = 1.6
@@ -91,6 +94,9 @@ class Plot(NamedTuple):
     def document(self) -> dict[str, Any]:
         """As charts.js draws it."""
         series = [{name: value for name, value in line._asdict().items() if value is not None} for line in self.series]
+        for line in series:
+            if "high" in line:  # a band without an end goes beyond every chart
+                line["high"] = [BEYOND if value == inf else value for value in line["high"]]
         marks = [mark._asdict() for mark in self.marks]
         return self._asdict() | {"series": series, "whole": not self.time, "marks": marks}
 
@@ -119,7 +125,7 @@ class Chart(NamedTuple):
     name: str
     title: str
     caption: str
-    """What it shows, and how it is computed; {during} and {reward} are filled in."""
+    """What it shows, and how it is computed; {during}, {reward} and {clicks} are filled in."""
     plot: Callable[[Source], Plot]
     empty: str = "No data yet. Closed pages will appear here."
     of_network: str = ""
@@ -128,7 +134,7 @@ class Chart(NamedTuple):
 
 def learning(source: Source) -> Plot:
     """Clicks per page over time."""
-    return _over_time(source, "clicks per page", lambda ranks: intervals.mean(pages(ranks)))
+    return _over_time(source, f"{unit_of(source.settings)} per page", lambda ranks: intervals.mean(pages(ranks)))
 
 
 def rewards(source: Source) -> Plot:
@@ -170,8 +176,8 @@ def gain(source: Source) -> Plot:
     series = [Line("gain", [one[1] for one in known], low, high)] if known else []
     marks = marked(source.reading.decisions, known[0][0] if known else 0.0)
     return Plot(
-        [one[0] for one in known], "time", "clicks gained", series, unit="%", time=True, zero=True, join=False,
-        marks=marks, y_range=_fitting([one[1:] for one in known if None not in one]),
+        [one[0] for one in known], "time", f"{unit_of(source.settings)} gained", series, unit="%", time=True, zero=True,
+        join=False, marks=marks, y_range=_fitting([one[1:] for one in known if None not in one]),
     )  # fmt: skip
 
 
@@ -182,7 +188,8 @@ def _fitting(known: Sequence[Sequence[Any]]) -> tuple[float, float] | None:
     _, last_low, last_high = known[-1]
     values = [one[0] for one in known]
     low = max(min(one[1] for one in known), min(REACH * last_low, REACH * min(values)))
-    high = min(max(one[2] for one in known), max(REACH * last_high, REACH * max(values)))
+    far = REACH * max(values) if isinf(last_high) else max(REACH * last_high, REACH * max(values))
+    high = min(max(one[2] for one in known), far)
     low, high = min(low, 0.0), max(high, 0.0)
     return low - 0.05 * (high - low), high + 0.05 * (high - low) or 1.0
 
@@ -227,7 +234,7 @@ def weights(source: Source) -> Plot:
         return Plot([], "time", "weight", [], time=True)
     matrix = np.array([values for _, values in history])
     series = [
-        Line(source.settings.names[feature], matrix[:, feature].tolist(), line=place)
+        Line(feature_name(source.settings.names[feature]), matrix[:, feature].tolist(), line=place)
         for place, feature in enumerate(largest(matrix[-1], LINES), 1)
     ]
     return Plot([snapshot.at / 1000 for snapshot, _ in history], "time", "weight", series, time=True)
@@ -295,14 +302,14 @@ CHARTS = {
     chart.name: chart
     for chart in (
         Chart(
-            "gain", "Clicks gained over the engine’s order",
+            "gain", "{Clicks} gained over the engine’s order",
             "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. "
             "What was much wider in the beginning is cut off.",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),
         Chart(
-            "learning", "Clicks per page",
-            f"Mean clicks on a page, {{during}}. The band is a normal 95 % interval, {PAGES}.",
+            "learning", "{Clicks} per page",
+            f"Mean {{clicks}} of a page, {{during}}. The band is a normal 95 % interval, {PAGES}.",
             learning,
         ),
         Chart(

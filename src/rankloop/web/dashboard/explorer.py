@@ -10,13 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.live.evidence import plain
+from rankloop.data.naming import plain
 from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
 from rankloop.web.bars import Bar, bar, largest
+from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.recent import Page
 
 REASONS = 4
+OWN = "its own clicks"
+"""What a document is worth for this query beyond its features."""
 DEEP = 20
 """Places of an order that are shown at most."""
 
@@ -87,10 +90,10 @@ def explained(query: str, pages: Sequence[Page], settings: ModelSettings, view: 
     if not mine:
         return None
     newest = mine[0].impression
-    raw = newest.matrix(settings.precision)
-    X = np.asarray(view.scaler.apply(raw), np.float64)
-    scores = np.asarray(view.raw_scores(raw), np.float64)
-    parts = _parts(X, settings, view)
+    X = view.scaler.apply(newest.matrix(settings.precision))
+    scores = view.scores_of(newest, settings.precision).astype(np.float64)
+    own = scores - view.scores(X)
+    parts = _parts(X.astype(np.float64), own, settings, view)
     scale = float(np.abs(parts).max()) if parts is not None and parts.size else 1.0
     shown, clicks, people = _counts(mine)
     order = np.argsort(-scores, kind="stable")
@@ -116,16 +119,20 @@ def explained(query: str, pages: Sequence[Page], settings: ModelSettings, view: 
     )
 
 
-def _parts(X: NDArray[np.float64], settings: ModelSettings, view: View) -> NDArray[np.float64] | None:
-    """What each feature adds to each score, beside the average candidate: what lifts all alike moves nobody."""
+def _parts(
+    X: NDArray[np.float64], own: NDArray[np.float64], settings: ModelSettings, view: View
+) -> NDArray[np.float64] | None:
+    """What each feature adds to each score, beside the average candidate: what lifts all alike moves nobody. Last,
+    what a document's own clicks add for this query."""
     if not settings.is_linear:
         return None
     parts = X * view.model.ranker.weights
-    return np.asarray(parts - parts.mean(axis=0))
+    return np.column_stack([parts - parts.mean(axis=0), own])
 
 
 def _reasons(parts: NDArray[np.float64], settings: ModelSettings, scale: float) -> list[Bar]:
-    return [bar(settings.names[i], parts[i], scale) for i in largest(parts, REASONS) if abs(parts[i]) > 1e-9]
+    names = *(feature_name(name) for name in settings.names), OWN
+    return [bar(names[i], parts[i], scale) for i in largest(parts, REASONS) if abs(parts[i]) > 1e-9]
 
 
 def _counts(pages: Sequence[Page]) -> tuple[dict[str, int], dict[str, float], dict[str, set[bytes]]]:

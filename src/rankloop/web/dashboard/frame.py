@@ -10,6 +10,7 @@ from starlette.responses import Response
 from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
+from rankloop.web.dashboard.plain_words import unit_of
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import Over, over_named
 from rankloop.web.site import Site
@@ -45,7 +46,8 @@ class Frame:
         name = model.settings.name
         return self.page(
             request, template, title=f"{TABS[tab]} · {name}" if tab else name, model=model, settings=model.settings,
-            tab=tab, tabs=TABS, place=place_of(model), mode=model.view().mode, guarded=model.view().guarded, **values,
+            tab=tab, tabs=TABS, place=place_of(model), mode=model.view().mode, guarded=model.view().guarded,
+            unit=unit_of(model.settings), **values,
         )  # fmt: skip
 
     def model(self, request: Request) -> LiveModel:

@@ -22,15 +22,16 @@ from rankloop.web.dashboard.deciding import DONE, OFFERED, Deciding
 from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
-from rankloop.web.dashboard.plain_words import settings_in_words
+from rankloop.web.dashboard.plain_words import settings_in_words, unit_of
 from rankloop.web.dashboard.reading import EMPTY, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
-from rankloop.web.dashboard.trail import since
+from rankloop.web.dashboard.trail import points, since
 from rankloop.web.site import Site
 from rankloop.web.spreadsheets import csv_file
 
 CHART_MINUTES = 180
+PROBES = ("healthz", "readyz")
 LATENCY_MINUTES = 15
 SERVICE_CHARTS = ("latency", "errors")
 EVIDENCE = 25
@@ -122,6 +123,7 @@ class _Looking:
             "since": since(reading.trail, summary["verdict"].tone),
             "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], warnings),
             "changed": advice.changed(model, reading, now()),
+            "charted": bool(points(reading.trail)),
             "exploration": panels.exploration(model, reading),
             "bars": panels.weight_bars(model),
             "offered": OFFERED.get(model.view().mode, ()),
@@ -189,7 +191,8 @@ class _Looking:
 
     def _charts(self, model: LiveModel, over: Over) -> dict[str, dict[str, Any]]:
         worth = reward_of(model.settings)
-        words = {"during": over.during, "reward": worth.name if worth else ""}
+        unit = unit_of(model.settings)
+        words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit}
         address, query = f"{place_of(model)}/charts", f"?over={over.name}"
         return {
             name: _placed(name, address, query, words, over.refresh, linear=model.settings.is_linear)
@@ -212,7 +215,10 @@ class _Looking:
         if name not in among or kind not in ("json", "csv"):
             raise RequestError("no_such_chart", f"no such chart; choose from {', '.join(among)}")
         recent, first = self._frame.application.metrics.recent, now() // 60_000 - CHART_MINUTES
-        plot = CHARTS[name].plot(Source(settings, reading, recent.minutes(first, ["rank"]), recent.minutes(first)))
+        # A probe that is told to wait has not failed: it was answered.
+        asked = [endpoint for endpoint in recent.endpoints(first) if endpoint not in PROBES]
+        ranked, everything = recent.minutes(first, ["rank"]), recent.minutes(first, asked)
+        plot = CHARTS[name].plot(Source(settings, reading, ranked, everything))
         if kind == "json":
             return JSONResponse(plot.document(), headers={"cache-control": "no-store"})
         return csv_file(plot.table(), f"{owner}-{name}.csv")
@@ -225,7 +231,7 @@ def _placed(
     chart = CHARTS[name]
     return {
         "name": name,
-        "title": chart.title,
+        "title": chart.title.format(Clicks=(words or {}).get("clicks", "").capitalize()),
         "caption": chart.caption.format(**words or {}),
         "empty": chart.empty if linear else chart.of_network or chart.empty,
         "json": f"{address}/{name}.json{query}",

@@ -16,6 +16,7 @@ from rankloop.live.start import Report
 from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.dashboard import examination, health, intervals
 from rankloop.web.dashboard.intervals import Estimate
+from rankloop.web.dashboard.plain_words import feature_name, unit_of
 from rankloop.web.dashboard.reading import Day, Reading, keeps_first
 from rankloop.web.dashboard.sparks import lines
 from rankloop.web.dashboard.tallied import (
@@ -86,7 +87,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     gain, base = None, control.per_page.value if control else None
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
-    found = verdict(reading.guard or Guard(), model.settings.guards)
+    found = verdict(reading.guard or Guard(), model.settings.guards, unit_of(model.settings))
     return {
         "states": [
             health.store_state(reading.trouble),
@@ -152,6 +153,11 @@ class Card(NamedTuple):
     lines: list[list[str]]
     """Clicks per page over the last 24 hours, learned and control, as `sparks.lines` draws them."""
     dots: list[list[tuple[float, float]]]
+
+    @property
+    def unit(self) -> str:
+        """What a page is worth is counted in."""
+        return unit_of(self.model.settings)
 
     @property
     def challenges(self) -> str | None:
@@ -226,7 +232,7 @@ def weight_bars(model: LiveModel) -> list[Bar]:
         return []
     values = model.view().model.ranker.weights
     shown = largest(values, BARS)
-    return [bar(model.settings.names[i], values[i], abs(values[shown[0]])) for i in shown]
+    return [bar(feature_name(model.settings.names[i]), values[i], abs(values[shown[0]])) for i in shown]
 
 
 def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, float, float]]:
@@ -234,7 +240,7 @@ def changes(model: LiveModel, then: NDArray[np.float64]) -> list[tuple[str, floa
     now = model.view().model.ranker.weights
     changed = [i for i in largest(then - now, CHANGES) if then[i] != now[i]]
     names = model.settings.weight_names
-    return [(names[i], float(now[i]), float(then[i])) for i in changed]
+    return [(feature_name(names[i]), float(now[i]), float(then[i])) for i in changed]
 
 
 def answers(service: Service, recent: dict[str, Answers]) -> dict[str, Any]:

@@ -4,9 +4,24 @@ import math
 from typing import NamedTuple
 
 from rankloop.display import counted, duration, percent
+from rankloop.live.incoming import INCOMING
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 
 NAMED = 12
+
+
+def feature_name(name: str) -> str:
+    """A feature as people call it.
+
+    >>> feature_name("price"), feature_name("_incoming")
+    ('price', 'the engine’s order')
+    """
+    return "the engine’s order" if name == INCOMING else name
+
+
+def unit_of(settings: ModelSettings) -> str:
+    """What a page is worth is counted in."""
+    return "value" if settings.has_actions else "clicks"
 
 
 class Said(NamedTuple):
@@ -19,8 +34,8 @@ class Said(NamedTuple):
 def settings_in_words(settings: ModelSettings) -> list[Said]:
     """Everything that was decided when the model was made."""
     guards = settings.guards
-    names = list(settings.sent[:NAMED])
-    more = len(settings.sent) - len(names)
+    names = [feature_name(name) for name in settings.names[:NAMED]]
+    more = len(settings.names) - len(names)
     said = [
         Said("What it looks at", f"{', '.join(names)}{f' and {more:,} more' if more else ''}."),
         Said("How it begins", _start(settings)),
@@ -31,6 +46,9 @@ def settings_in_words(settings: ModelSettings) -> list[Said]:
         Said("If a feature is missing", _missing(settings)),
         Said("Control group", _control(settings)),
     ]
+    if settings.has_actions:
+        worth = ", ".join(f"{name} {value:g}" for name, value in settings.actions.items())
+        said.append(Said("What people do is worth", f"{worth}. It learns to get pages of the highest value."))
     if guards.client_pages:
         said.append(
             Said(
@@ -42,10 +60,11 @@ def settings_in_words(settings: ModelSettings) -> list[Said]:
     else:
         said.append(Said("What one visitor can teach it", "There is no limit: every page of everybody counts."))
     if guards.compares:
+        less = "less value" if settings.has_actions else "fewer clicks"
         said.append(
             Said(
                 "If it is worse",
-                f"Once it gets fewer clicks than the engine’s order, beyond chance, {percent(guards.falls_back)} of "
+                f"Once it gets {less} than the engine’s order, beyond chance, {percent(guards.falls_back)} of "
                 "people get the engine’s order until it has proved itself again.",
             )
         )

@@ -18,11 +18,13 @@ def lines(
         return [[] for _ in series], [[] for _ in series]
     low = min(known) if least is None else min(least, min(known))
     high = max(known)
-    steps = max(1, max(len(values) for values in series) - 1)
+    steps = max(len(values) for values in series) - 1
 
     def place(at: int, value: float) -> tuple[float, float]:
         share = (value - low) / (high - low) if high > low else 0.5
-        return round(WIDTH * at / steps, 1), round(HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1)
+        return round(WIDTH * at / steps if steps else WIDTH / 2, 1), round(
+            HEIGHT - EDGE - share * (HEIGHT - 2 * EDGE), 1
+        )
 
     drawn: list[list[str]] = []
     dots: list[list[tuple[float, float]]] = []

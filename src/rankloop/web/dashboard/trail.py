@@ -4,7 +4,6 @@ Kept states hold the sums of the comparison with the control group as they were 
 the log: the recent past is close together, older states are further and further apart.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -51,11 +50,11 @@ def since(trail: Sequence[Known], tone: str) -> Since | None:
 
 
 def points(trail: Sequence[Known]) -> list[tuple[float, float | None, float | None, float | None]]:
-    """(seconds, gain, low, high), in percent; nothing where nobody could say, or the interval has no end."""
+    """(seconds, gain, low, high), in percent; nothing where nobody could say."""
     made: list[tuple[float, float | None, float | None, float | None]] = []
     for one in trail:
         found = one.verdict
-        if found.gain is None or found.low is None or found.high is None or math.isinf(found.high):
+        if found.gain is None or found.low is None or found.high is None:
             made.append((one.at / 1000, None, None, None))
         else:
             made.append((one.at / 1000, 100 * found.gain, 100 * found.low, 100 * found.high))

@@ -10,7 +10,7 @@ from rankloop.errors import SettingsError
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.intervals import anytime_half_width, half_width
-from rankloop.web.dashboard.examination import Sentence
+from rankloop.web.dashboard.plain_words import feature_name
 
 SURE = 0.95
 """Two orders that are alike are ever called better or worse with probability 1 − this at most."""
@@ -44,11 +44,12 @@ class Verdict(NamedTuple):
         >>> Verdict("good", "It helps", "…", 0.12, 0.04, 0.21).interval
         '+4.0 % to +21 %'
         """
-        if self.low is None or self.high is None:
-            return ""
-        if math.isinf(self.high):
-            return f"{signed_share(self.low)} or more"
-        return f"{signed_share(self.low)} to {signed_share(self.high)}"
+        return "" if self.low is None or self.high is None else _reach(self.low, self.high)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the interval has an end on both sides."""
+        return self.high is not None and not math.isinf(self.high)
 
     @property
     def surely(self) -> str:
@@ -56,9 +57,9 @@ class Verdict(NamedTuple):
         return "" if self.sure is None else _sure(self.sure)
 
 
-def verdict(guard: Guard, guards: Guards) -> Verdict:
+def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
     """The learned order against the engine's: what the guard's own comparison, between people, says in either
-    direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure."""
+    direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure. `unit`: what is counted."""
     if guards.control == 0:
         return Verdict("open", "Nobody can say", "Nobody can say whether it helps: this model has no control group.")
     if not guards.compares:
@@ -83,20 +84,14 @@ def verdict(guard: Guard, guards: Guards) -> Verdict:
         if people.parts < FEWEST:
             few = f"about {people.count}, and it takes more than {FEWEST}"
             return Verdict("open", "Too early to say", f"Not enough people with {group} pages yet to compare: {few}.")
-    return _told(guard, compared(learned, control, guard.learned_people, guard.incoming_people))
+    return _told(guard, compared(learned, control, guard.learned_people, guard.incoming_people), unit)
 
 
-def headline(guard: Guard, guards: Guards) -> Sentence:
-    """The verdict as a sentence."""
-    found = verdict(guard, guards)
-    return Sentence(found.tone, found.text)
-
-
-def _told(guard: Guard, found: GroupComparison) -> Verdict:
+def _told(guard: Guard, found: GroupComparison, unit: str) -> Verdict:
     count = guard.incoming_people.count
     people = f"about {count}" if count else "hundreds of"
     value, low, high = found.ratio()
-    told = f"{_change(value, low, high)}, with {people} people in control"
+    told = f"{_change(value, low, high, unit)}, with {people} people in control"
     tone, words, text = "open", "No clear difference yet", f"No clear difference from the engine’s order yet: {told}."
     if found.sure >= SURE:
         better = found.learned > found.incoming
@@ -107,15 +102,14 @@ def _told(guard: Guard, found: GroupComparison) -> Verdict:
     return Verdict(tone, words, text, value - 1, low - 1, high - 1, found.sure, people)
 
 
-def _change(value: float, low: float, high: float) -> str:
+def _change(value: float, low: float, high: float, unit: str) -> str:
     if math.isinf(value):
         return "too few clicks to say how much"
-    reach = (
-        f"{signed_share(low - 1)} or more"
-        if math.isinf(high)
-        else f"{signed_share(low - 1)} to {signed_share(high - 1)}"
-    )
-    return f"{signed_share(value - 1)} clicks ({reach})"
+    return f"{signed_share(value - 1)} {unit} ({_reach(low - 1, high - 1)})"
+
+
+def _reach(low: float, high: float) -> str:
+    return f"at least {signed_share(low)}" if math.isinf(high) else f"{signed_share(low)} to {signed_share(high)}"
 
 
 def signed_share(share: float) -> str:
@@ -169,7 +163,7 @@ def unsure(settings: ModelSettings, model: Any) -> str | None:
     reach = half_width(1.0) * belief.weights_deviation
     might = (np.abs(belief.weights) + reach) * belief.spread
     names = [
-        settings.names[i]
+        feature_name(settings.names[i])
         for i in np.argsort(-might, kind="stable")
         if abs(belief.weights[i]) <= reach[i] and might[i] > 0
     ]

@@ -18,10 +18,11 @@ from rankloop.web.demo.features import FEATURES
 
 MODEL, RIVAL = "rankloop-demo", "rankloop-demo-rival"
 PAGE_SIZE = 10
-POSTERIOR = Posterior(start_pages=3, exploration=0.0, early_exploration=0.0, half_life=300)
+POSTERIOR = Posterior(start_pages=3, exploration=0.0, early_exploration=0.0, half_life=300, memory=0)
 """Somebody who tries a demo wants to see their click count, so the engine's word is three pages'. What moves on the
 page must have moved because of a click: it shows its best order, and tries nothing out. And tastes change, at the push
-of a button: after 300 pages, half of what they taught is forgotten."""
+of a button: after 300 pages, half of what they taught is forgotten. It remembers no single documents: the page explains
+every order by its features."""
 FIRST = 2.5
 """A posterior's weight for `engine_rank` before the first click: scores of 50 candidates then have a spread of ½."""
 _OPEN_SECONDS = 86_400.0  # a page that nobody clicks waits a day: only clicks teach while somebody tries the demo

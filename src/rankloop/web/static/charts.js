@@ -15,7 +15,7 @@
   const FONT = "12px " + (style("--sans") || "sans-serif");
   const part = "numeric";
   // One formatter for all: making one takes milliseconds.
-  const local = new Intl.DateTimeFormat(undefined, { year: part, month: part, day: part, hour: part, minute: part, second: part });
+  const local = new Intl.DateTimeFormat(undefined, { year: part, month: "short", day: part, hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const ticking = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const date = new Intl.DateTimeFormat(undefined, { day: part, month: "short" });
@@ -48,7 +48,13 @@
     if (cycle > 1) return axis._size;
     u.ctx.font = FONT;
     const longest = (labels || []).reduce((most, one) => Math.max(most, u.ctx.measureText(one || "").width), 0);
-    return Math.ceil(longest) + 14;
+    return Math.max(Math.ceil(longest) + 14, u.axes[0].least || 0);
+  }
+
+  const HALF = 38; // half a time below the axis, the longest that there is
+  /* How far apart times stand, at least: with seconds they are longer. */
+  function apart(u, index, low, high, wide) {
+    return (high - low) / (wide / 72) < 60 ? 96 : 72;
   }
 
   /* Times below the axis: the date once for each day, or where a step is a day; seconds where a step is less than a minute. */
@@ -143,12 +149,12 @@
     const range = data.y_range;
     const lone = data.time ? 120 : 1; // room around a single value; nothing is counted below 0
     const around = (x) => [x < 0 ? x - lone : Math.max(0, x - lone), x + lone];
-    const across = Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, data.time ? { size: 40, space: 70, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
+    const across = Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, data.time ? { size: 40, space: apart, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
     const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 });
     return {
-      width: width, height: height, series: series, bands: bands, padding: [10, data.time ? 24 : 14, 0, 0],
+      width: width, height: height, series: series, bands: bands, padding: [10, data.time ? HALF : 14, 0, 0],
       scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
-      axes: [across, up],
+      axes: [Object.assign(across, { least: data.time ? HALF : 0 }), up],
       legend: { live: false }, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
       plugins: [tooltip(data)], hooks: { drawAxes: [marks(data)] },
     };
@@ -165,9 +171,9 @@
 
   function draw(figure, data) {
     const plot = figure.querySelector(".plot");
+    figure.dataset.points = data.x.length; // one without any may be hidden, and has no size
     const same = JSON.stringify([data, style("--ground"), plot.clientWidth, plot.clientHeight]);
     const before = drawn.get(figure);
-    figure.dataset.points = data.x.length;
     if (!data.x.length || (before && before.same === same)) return;
     const pointed = before && before.chart.cursor.left >= 0 ? before.chart.cursor : null;
     if (before) before.chart.destroy();
