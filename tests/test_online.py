@@ -156,6 +156,26 @@ def test_candidates_that_do_not_fit_are_refused(X, reason):
 
 
 @pytest.mark.parametrize(
+    ("query", "ids", "reason"),
+    [
+        ("q", ["a"], "each of the 2 candidates; got 1"),
+        ("q", ["a", 7], "candidate 1 is 7"),
+        ("q", ["a", "a"], "'a' names two candidates"),
+        ("q", "ab", "a list with a text for each of the 2 candidates; got 'ab'"),
+        ("q", 5, "a list with a text for each"),
+        (None, ["a", "b"], "query must be a text; got None"),
+        (" ", ["a", "b"], "give query= as well"),
+    ],
+    ids=str,
+)
+def test_names_that_do_not_fit_are_refused(query, ids, reason):
+    ranker = OnlineRanker(Posterior(), features=1, seed=1)
+    with pytest.raises(SettingsError, match=reason):
+        ranker.rank([[1.0], [2.0]], query=query, ids=ids)
+    assert ranker.impressions == 0
+
+
+@pytest.mark.parametrize(
     "settings",
     [{"features": 0}, {"features": 1.5}, {"seed": -1}, {"seed": 2**64}, {"page_size": 0}],
     ids=str,

@@ -33,7 +33,7 @@ def require_finite(learner: Any, model: Any, impression: int, *splits: Split) ->
 
 def is_broken(model: Any) -> bool:
     """Whether anything that was learned is no longer a number: a method may keep more than weights."""
-    return not all(np.isfinite(array).all() for array in arrays_of(model).values())
+    return not all(np.isfinite(array).all() for array in arrays_of(model, tables=False).values())
 
 
 def scores_diverged(learner: Any, impression: int) -> DivergenceError:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankloop import learners  # noqa: F401  (registers every learner's compiled functions)
 from rankloop.kernels import inlined_kernel, kernel
 from rankloop.kernels.draws import QUERIES, below, stream_key
-from rankloop.learners.contract import learn, show
+from rankloop.learners.contract import believe, learn, show
 from rankloop.metrics.formulas import measure
 from rankloop.rankers.contract import score
 from rankloop.users.contract import Shown, click
@@ -54,15 +54,24 @@ class Record(NamedTuple):
 
 @inlined_kernel
 def rank_page(model, work, X, seed, impression, page, notes):
-    """Score the candidates and fill the page."""
+    """Score the candidates, whom `work.base.documents` names, and fill the page."""
     score(model.ranker, X, work.base.scores)
+    believe(model, work.base.documents, work.base.scores[: X.shape[0]])
     show(model, work, X, seed, impression, page, notes)
 
 
 @kernel
-def score_candidates(model, X, scores):
+def score_candidates(model, X, documents, scores):
     """Fill `scores` with what the model gives each candidate, and show nothing."""
     score(model.ranker, X, scores)
+    believe(model, documents, scores)
+
+
+@inlined_kernel
+def name_documents(work, begin, end):
+    """Rows of a collection are the documents of its queries."""
+    for d in range(end - begin):
+        work.base.documents[d] = begin + d + 1
 
 
 @kernel
@@ -108,6 +117,7 @@ def run_impressions(model, work, user, queries, pending, seed, first, last, told
                 work.base.scores[d] = queries.grades[begin + d]
             show(model, work, X, seed, i, page, notes)
         else:
+            name_documents(work, begin, end)
             rank_page(model, work, X, seed, i, page, notes)
         if pending.scores.shape[1] > 0:
             pending.scores[slot, : end - begin] = work.base.scores[: end - begin]
@@ -145,6 +155,8 @@ def learn_due(model, work, queries, pending, seed, now, due, row, record):
         work.base.scores[: end - begin] = pending.scores[slot, : end - begin]
     elif due < now:
         score(model.ranker, X, work.base.scores)
+    if due < now:
+        name_documents(work, begin, end)
     page, notes, feedback = pending.page[slot, :k], pending.notes[slot, :k], pending.feedback[slot, :k]
     measure = record.variance.size > 0
     variance = learn(model, work, X, seed, due, page, notes, feedback, measure)

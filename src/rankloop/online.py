@@ -4,13 +4,14 @@ The same compiled steps as in the simulation, with the same draws: given the sam
 `OnlineRanker` ends with the same bits as `rankloop.simulate`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rankloop.data.naming import document_numbers
 from rankloop.divergence import is_broken, require_finite, scores_diverged
 from rankloop.errors import SettingsError
 from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
@@ -37,6 +38,7 @@ class Page:
         notes: (ranks, …), what the method must remember until the clicks arrive.
         ranks: where on the screen the documents stand (from 0), if not one below the other from the top: ranks between
             them were taken by documents that the learner did not choose.
+        numbers: (candidates,), which documents of which query they are (`rankloop.data.naming`); 0 where nobody knows.
     """
 
     documents: NDArray[np.int64]
@@ -45,6 +47,7 @@ class Page:
     scores: NDArray[np.float32]
     notes: NDArray[np.float32]
     ranks: NDArray[np.int64] | None = None
+    numbers: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -121,17 +124,23 @@ class OnlineRanker:
         """A copy of the current weights."""
         return np.array(self.model.ranker.weights)
 
-    def rank(self, X: ArrayLike) -> Page:
-        """The page to show for these candidates: (candidates, features)."""
+    def rank(self, X: ArrayLike, *, query: str = "", ids: Sequence[str] | None = None) -> Page:
+        """The page to show for these candidates: (candidates, features).
+
+        With `ids`, a method that remembers documents (`Posterior`) learns what each is worth beyond its features, for
+        this `query`; where there is nothing like a query, any name of the list will do.
+        """
         candidates = self._candidates(X)
+        numbers = self._numbers(query, ids, len(candidates))
         size = min(self.page_size, len(candidates))
         documents = np.zeros(size, np.int64)
         notes = np.zeros((size, self.learner.note_width()), np.float32)
+        self._name(numbers, len(candidates))
         rank_page(self.model, self._work, candidates, self._key, self.impressions, documents, notes)
         scores = self._work.base.scores[: len(candidates)].copy()
         if not np.isfinite(scores).all():
             raise scores_diverged(self.learner, self.impressions)
-        page = Page(documents, self.impressions, candidates, scores, notes)
+        page = Page(documents, self.impressions, candidates, scores, notes, numbers=numbers)
         self.impressions += 1
         return page
 
@@ -164,6 +173,9 @@ class OnlineRanker:
         before = self.weights if self.learner.weighing == "step" and weight < 1.0 else None
         self._work.base.weight[0] = weight
         self._work.base.more[0] = more
+        self._name(page.numbers, len(page.candidates))
+        if page.numbers is not None:
+            self.model = self.learner.with_room(self.model, self._remembered() + len(page))
         # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
         by_rank = () if page.ranks is None else self.learner.by_rank
         tables = {name: table[page.ranks] for name in by_rank if (table := getattr(self.model, name)).size}
@@ -183,6 +195,20 @@ class OnlineRanker:
         """Rank with other weights from now on, and learn on from them."""
         self.model.ranker.weights[:] = weights
         self.model.ranker.rounded[:] = weights.astype(np.float32)
+
+    def _numbers(self, query: str, ids: Sequence[str] | None, count: int) -> NDArray[np.int64] | None:
+        if ids is None:
+            return None
+        _require_names(query, ids, count)
+        return document_numbers(query, ids) if self.learner.remembers else None
+
+    def _name(self, numbers: NDArray[np.int64] | None, count: int) -> None:
+        """Tell the learner which documents the candidates are."""
+        self._work.base.documents[:count] = 0 if numbers is None else numbers
+
+    def _remembered(self) -> int:
+        """Of how many documents something is known."""
+        return int(self.model.merits.taken[0]) if self.learner.remembers else 0
 
     def _is_left_out(self, impression: int, weight: float) -> bool:
         """Whether a page that counts for so much is not learned from, by a draw of its own."""
@@ -230,7 +256,27 @@ class OnlineRanker:
             and len(page) <= self.page_size
             and page.notes.shape == (len(page), self.learner.note_width())
             and page.scores.shape == (len(page.candidates),)
+            and (page.numbers is None or page.numbers.shape == (len(page.candidates),))
             and (page.ranks is None or (page.ranks.shape == (len(page),) and page.ranks.max() < self.page_size))
         )
         if not fits:
             raise SettingsError("this page was drawn by a ranker with other features, page size or method")
+
+
+def _require_names(query: object, ids: object, count: int) -> None:
+    """Refuse what names no query, or not each of its candidates."""
+    if not isinstance(query, str):
+        raise SettingsError(f"query must be a text; got {query!r}")
+    if not query.strip():
+        raise SettingsError("ids name documents of a query; give query= as well, or any name of the list")
+    if isinstance(ids, str) or not isinstance(ids, Sequence | np.ndarray):
+        raise SettingsError(f"ids must be a list with a text for each of the {count} candidates; got {ids!r}")
+    if len(ids) != count:
+        raise SettingsError(f"ids must name each of the {count} candidates; got {len(ids)}")
+    seen: set[str] = set()
+    for place, one in enumerate(ids):
+        if not isinstance(one, str):
+            raise SettingsError(f"ids must be texts; that of candidate {place} is {one!r}")
+        if one in seen:
+            raise SettingsError(f"ids must differ; {one!r} names two candidates")
+        seen.add(one)

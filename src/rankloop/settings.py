@@ -177,7 +177,9 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
     if wrong := re.fullmatch("Invalid (?:enum )?value (.*)", message, re.DOTALL):
         words = [repr(word) for kind in kinds for word in getattr(kind, "values", ())]
         words += [repr(kind.tag) for kind in _kinds_at(kind, steps[:-1], None) if not kinds and hasattr(kind, "tag")]
-        allowed = " or ".join(["one of " + ", ".join(words)] * bool(words) + [f"an object with {o}" for o in objects])
+        allowed = " or ".join(
+            ["one of " + ", ".join(words)] * bool(words) + [f"an object with {o}" for o in objects if o]
+        )
         return f"{'.'.join(steps)} must be {allowed}; got {wrong[1]}"
     tagged = [f'{{"{kind.tag_field}": "{kind.tag}"}}' for kind in kinds if getattr(kind, "tag", None)]
     if tagged and message == "Expected `object`, got `str`":

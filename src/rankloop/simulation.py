@@ -130,7 +130,7 @@ class _Loop:
         train = data.train
         seed, page_size, delay = settings["seed"], settings["page_size"], settings["delay"]
         self._learner = learner
-        self._model = model
+        self._model = learner.with_room(model, len(train.grades))
         self._data = data
         self._work = learner.work(data.features, page_size, train.longest)
         self._user = person

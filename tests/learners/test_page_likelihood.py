@@ -10,10 +10,11 @@ from rankloop.kernels.triangular import whole_lanes
 from rankloop.learners.page_likelihood import (
     add_gradient,
     contrasts,
+    document_parts,
+    level_part,
     page_level,
     page_shares,
     place_documents,
-    weigh_level,
 )
 
 RANKS, FEATURES = 5, 3
@@ -49,33 +50,40 @@ def differences(function, at, step=1e-4) -> np.ndarray:
     )  # fmt: skip
 
 
-def evidence(parameters, X, page, rank, spread, clicks):
-    """Gradient and information as the kernels compute them."""
+def placed(parameters, X, page, rank, spread):
+    """Rows, mean, shares and log μ as the kernels compute them, for documents without merits."""
     columns = whole_lanes(SIZE)
-    Z, mean, gradient, below = np.zeros((RANKS, columns)), np.zeros(columns), np.zeros(columns), np.zeros(columns)
-    shares = np.zeros(len(page))
+    Z, mean, shares = np.zeros((RANKS, columns)), np.zeros(columns), np.zeros(len(page))
     mean[:SIZE] = parameters
-    place_documents(X, page, rank, RANKS, 1.0 / spread, Z)
-    page_shares(Z, len(page), mean, shares)
-    add_gradient(Z, clicks, shares, gradient)
-    contrasts(Z, len(page), clicks.sum(), shares, below)
+    place_documents(X, page, rank, RANKS, 1.0 / spread, X.astype(float).mean(axis=0), Z)
+    return Z, shares, page_shares(Z, mean, np.zeros(len(page)), shares)
+
+
+def gradient_of(Z, clicks, clicked, shares, pull):
+    """Of the whole page, from its documents'."""
+    slopes, bends, gradient = np.zeros(len(shares)), np.zeros(len(shares)), np.zeros(Z.shape[1])
+    document_parts(clicks, clicked, shares, pull, 0.0, slopes, bends)
+    add_gradient(Z, slopes, gradient)
+    return gradient[:SIZE]
+
+
+def evidence(parameters, X, page, rank, spread, clicks):
+    """Gradient and information of where clicks fell, as the kernels compute them."""
+    Z, shares, _ = placed(parameters, X, page, rank, spread)
+    gradient = gradient_of(Z, clicks, clicks.sum(), shares, 0.0)
+    contrasts(Z, clicks.sum(), shares, np.zeros(Z.shape[1]))
     assert not Z[len(page) - 1 :].any()
     assert not Z[:, SIZE:].any()
-    return shares, gradient[:SIZE], Z[:, :SIZE].T @ Z[:, :SIZE]
+    return shares, gradient, Z[:, :SIZE].T @ Z[:, :SIZE]
 
 
-def evidence_of_the_number(parameters, X, page, rank, spread, clicks):
+def evidence_of_the_number(parameters, X, page, rank, spread, clicks, once=1.0):
     """Gradient, and the row of the information, as the kernels compute them."""
-    columns = whole_lanes(SIZE)
-    Z, mean, gradient, shift, level = np.zeros((RANKS, columns)), *np.zeros((4, columns))
-    shares = np.zeros(len(page))
-    mean[:SIZE] = parameters
-    place_documents(X, page, rank, RANKS, 1.0 / spread, Z)
-    log_expected = page_shares(Z, len(page), mean, shares)
-    shift[RANKS:SIZE] = (X.astype(float).mean(axis=0) - X[page[0]]) / spread
-    page_level(Z, shares, shift, level)
-    weigh_level(clicks.sum(), log_expected - shift @ mean, SHAPE, 1.0, level, gradient)
-    return gradient[:SIZE], level[:SIZE]
+    Z, shares, log_expected = placed(parameters, X, page, rank, spread)
+    pull, information = level_part(clicks.sum(), log_expected, SHAPE, once)
+    level = np.zeros(Z.shape[1])
+    page_level(Z, shares, information, level)
+    return gradient_of(Z, np.zeros(len(page)), 0.0, shares, pull), level[:SIZE]
 
 
 def a_page(seed: int, shown: int):
@@ -135,14 +143,33 @@ def test_the_number_of_clicks_has_the_negative_binomial_s_gradient_and_expected_
     np.testing.assert_allclose(np.outer(row, row), wanted, rtol=0, atol=1e-6 * max(1.0, np.abs(wanted).max()))
 
 
+@examples(20)
+@given(st.integers(0, 10_000), st.integers(2, RANKS))
+def test_a_document_s_own_gradient_and_information_are_derivatives_by_its_merit(seed, shown):
+    """Of both parts of the likelihood; the number's information is the expected one, as for the weights."""
+    X, page, rank, spread, clicks, at = a_page(seed, shown)
+    scores = log_scores(at, X, page, rank, spread)
+
+    def value(merits):
+        eta = scores + merits
+        mu = np.exp(eta).sum()
+        where = clicks @ (eta - np.log(mu))
+        return where + clicks.sum() * np.log(mu) - (clicks.sum() + SHAPE) * np.log(SHAPE + mu)
+
+    shares = np.exp(scores) / np.exp(scores).sum()
+    pull, level = level_part(clicks.sum(), np.log(np.exp(scores).sum()), SHAPE, 1.0)
+    slopes, bends = np.zeros(shown), np.zeros(shown)
+    document_parts(clicks, clicks.sum(), shares, pull, level, slopes, bends)
+    np.testing.assert_allclose(slopes, differences(value, np.zeros(shown)), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(bends, clicks.sum() * shares * (1 - shares) + level * shares**2, atol=1e-12)
+
+
 def test_an_expected_number_beyond_all_bounds_is_a_number_still():
-    level, gradient = np.ones(8), np.zeros(8)
-    weigh_level(3.0, 1e6, 1.0, 1.0, level, gradient)
-    assert gradient.tolist() == [-1.0] * 8
-    assert level.tolist() == [1.0] * 8
-    weigh_level(3.0, -1e6, 1.0, 1.0, level, gradient)
-    assert gradient.tolist() == [2.0] * 8
-    assert 0.0 <= max(level) < 1e-100
+    assert level_part(3.0, 1e6, 1.0, 1.0) == (-1.0, 1.0)
+    pull, information = level_part(3.0, -1e6, 1.0, 1.0)
+    assert pull == 3.0
+    assert 0.0 <= information < 1e-100
+    assert level_part(3.0, 0.0, 0.0, 1.0) == (0.0, 0.0)  # not learned from
 
 
 def test_a_document_that_takes_all_clicks_leaves_nothing_that_is_not_a_number():

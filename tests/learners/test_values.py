@@ -7,11 +7,10 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, PDGD, ROLTR, Posterior
-from rankloop.learners.page_likelihood import weigh_level
 from rankloop.learners.rank_gradient import click_slope, correct_reward
 from rankloop.online import OnlineRanker
 
-from .test_page_likelihood import SHAPE, a_page, evidence, evidence_of_the_number, log_scores
+from .test_page_likelihood import a_page, evidence, evidence_of_the_number, log_scores
 
 OUTCOMES = (0.0, 0.2, 1.0)
 """Nothing, a click, a purchase."""
@@ -56,24 +55,10 @@ def test_a_page_and_the_rest_of_it_later_are_the_whole_page(seed):
     np.testing.assert_allclose(parts[0][2] + parts[1][2], whole[2], atol=1e-12)
     gradient, level = evidence_of_the_number(*given, first)
     all_at_once, same_level = evidence_of_the_number(*given, first + rest)
-    log_expected = float(np.log(np.exp(log_scores(*given)).sum()))
-    more, none = np.zeros(len(at)), whole_level(*given)
-    weigh_level(rest.sum(), log_expected, SHAPE, 0.0, none, more)
+    more, none = evidence_of_the_number(*given, rest, once=0.0)
     np.testing.assert_allclose(gradient + more, all_at_once, atol=1e-6)
     np.testing.assert_allclose(level, same_level)
     assert not none.any()  # its information is not counted twice
-
-
-def whole_level(at, X, page, rank, spread):
-    """z̄ − x̄ of a page, as a row: what its level's gradient is along."""
-    scores = np.exp(log_scores(at, X, page, rank, spread))
-    shares = scores / scores.sum()
-    row = np.zeros(len(at))
-    row[0] = 1.0
-    for share, place, document in zip(shares, rank, page, strict=True):
-        row[place] += share if place else 0.0
-        row[len(at) - X.shape[1] :] += share * (X[document].astype(float) - X.astype(float).mean(axis=0)) / spread
-    return row
 
 
 def test_roltrs_update_is_linear_in_the_values():

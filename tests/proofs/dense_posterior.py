@@ -14,6 +14,9 @@ class Dense:
         self.mean = self.first
         self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
         self.V = learner.prior_variance
+        self.records: dict = {}
+        """By document: h and b."""
+        self.tau, self.squares, self.known = learner.merit_variance, 0.0, 0.0
 
     def prior(self):
         """Mean and precision now, in the features' own units."""
@@ -46,7 +49,22 @@ class Dense:
         self.taught = self.information - self.precision
         self.toward = self.information @ self.mean - self.precision @ self.prior_mean
 
-    def learn(self, X, documents, clicks):
+    def believed(self, name, u):
+        """E[η] of a document whose features say u: N(u, τ²) and its observations, by precision."""
+        h, b = self.records.get(name, (0.0, 0.0))
+        return (u / self.tau + b) / (1 / self.tau + h)
+
+    def remember(self, names, u, g, information):
+        """One more observation of each shown document; then τ² by the evidence."""
+        for name, own, slope, bend in zip(names, u, g, information, strict=True):
+            h, b = self.records.get(name, (0.0, 0.0))
+            self.records[name] = h + bend, b + slope + bend * self.believed(name, own)
+            self.squares += (self.believed(name, own) - own) ** 2
+            self.known += self.tau * (h + bend) / (1 + self.tau * (h + bend))
+            guess, weight = self.learner.merit_variance, self.learner.merit_weight
+            self.tau = (weight * guess + self.squares) / (weight + self.known)
+
+    def learn(self, X, documents, clicks, names=None):
         self.seen.append(X)
         if is_due(len(self.seen)):
             if len(self.seen) > 1:
@@ -58,8 +76,12 @@ class Dense:
         C, a = clicks.sum(), self.learner.level_shape
         ranks = np.eye(self.page)[: len(documents), 1:]
         z = np.c_[np.ones(len(documents)), ranks, X[documents] - X.astype(float).mean(axis=0)]
-        mu = np.exp(z @ self.mean).sum()
-        shares = np.exp(z @ self.mean) / mu
+        u = z[:, self.page :] @ self.mean[self.page :]
+        merits = np.zeros(len(u))
+        if names is not None:
+            merits = [self.believed(name, own) - own for name, own in zip(names, u, strict=True)]
+        mu = np.exp(z @ self.mean + merits).sum()
+        shares = np.exp(z @ self.mean + merits) / mu
         g = (clicks - C * shares) @ z + (C - mu) * a / (a + mu) * (shares @ z)
         H = C * (z - shares @ z).T @ np.diag(shares) @ (z - shares @ z)
         H += a * mu / (a + mu) * np.outer(shares @ z, shares @ z)
@@ -67,3 +89,6 @@ class Dense:
         self.toward += H @ self.mean + g
         self.information = self.information + H
         self.mean = self.mean + np.linalg.solve(self.information, g)
+        if names is not None:
+            slopes = clicks - C * shares + (C - mu) * a / (a + mu) * shares
+            self.remember(names, u, slopes, C * shares * (1 - shares) + a * mu / (a + mu) * shares**2)

@@ -51,7 +51,7 @@ def drive(
     for i in range(impressions):
         q = draw_query(np.uint64(seed), i, train.queries)
         rows = slice(train.offsets[q], train.offsets[q + 1])
-        page = ranker.rank(train.features[rows])
+        page = ranker.rank(train.features[rows], query=str(q), ids=[str(row) for row in range(rows.start, rows.stop)])
         grades = train.grades[rows][page.documents].astype(np.int64)
         clicks = np.zeros(len(page))
         click_page(compiled, grades, page.documents, train.offsets[q], q, np.uint64(seed), i, clicks)

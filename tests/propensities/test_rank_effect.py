@@ -71,7 +71,7 @@ def judged(user, seed, pages=3_000, candidates=20):
 @pytest.mark.long
 def test_looks_by_rank_are_accused_as_often_as_the_level_says():
     # 60 verdicts at level .05: more than 10 have probability below .001 if the level holds (seeds are fixed).
-    accused = sum(not judged(rl.users.noisy(grades=5), seed, pages=300).by_rank_alone() for seed in range(60))
+    accused = sum(judged(rl.users.noisy(grades=5), seed, pages=300).p < 0.05 for seed in range(60))
     assert accused <= 10
 
 
@@ -81,12 +81,12 @@ def test_cascades_are_found_out(name):
     # Power at 3,000 pages: all of these seeds, at level .001.
     people = rl.users.cascade(name, stop="after-click", grades=5)
     verdicts = [judged(people, seed) for seed in range(3)]
-    assert all(verdict.z < 0 and not verdict.by_rank_alone(0.001) for verdict in verdicts)
+    assert all(verdict.z < 0 and verdict.p < 0.001 for verdict in verdicts)
 
 
 def test_trust_is_no_cascade_and_people_who_stop_anywhere_alike_cannot_be_told():
     for people in (rl.users.trust("noisy", grades=5), rl.users.cascade("almost-random", stop="anywhere", grades=5)):
-        assert judged(people, 1).by_rank_alone(0.001)
+        assert judged(people, 1).p >= 0.001
 
 
 def test_pages_are_checked():

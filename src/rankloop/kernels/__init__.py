@@ -4,6 +4,6 @@ Nothing here knows about ranking. Everything above (policies, learners, the simu
 written with these pieces.
 """
 
-from rankloop.kernels.compiler import implements, inlined_kernel, kernel, when_compiling
+from rankloop.kernels.compiler import implements, inlined_kernel, kernel, otherwise, when_compiling
 
-__all__ = ["implements", "inlined_kernel", "kernel", "when_compiling"]
+__all__ = ["implements", "inlined_kernel", "kernel", "otherwise", "when_compiling"]

@@ -37,6 +37,8 @@ _KEPT_OUTSIDE = 64
 """Of code from outside: each is one person's method or user, and several take turns."""
 _implementers: dict[type, set[str]] = {}
 """By kind of named tuple, the modules that say what is done with it."""
+_implemented: set[tuple[Callable[..., Any], type]] = set()
+"""Stubs, and kinds of named tuples that they are implemented for."""
 _COMPILED = re.compile(rb"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
 _IMPORTED = re.compile(rb"^from rankloop\.([\w.]+) import", re.MULTILINE)
 
@@ -72,11 +74,28 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
 
     def register(implementation: Any) -> Any:
         _implementers.setdefault(kind, set()).add(implementation.__module__)
+        _implemented.add((stub, kind))
 
         @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:
             matches = isinstance(subject, numba.types.BaseNamedTuple) and subject.instance_class is kind
             return getattr(implementation, "py_func", implementation) if matches else None
+
+        return implementation
+
+    return register
+
+
+def otherwise(stub: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Register a function as what `stub` does with every kind of tuple that nobody has implemented it for."""
+
+    def register(implementation: Any) -> Any:
+        @overload(stub, strict=False)
+        def choose(subject: Any, *rest: Any) -> Any:
+            others = (
+                isinstance(subject, numba.types.BaseNamedTuple) and (stub, subject.instance_class) not in _implemented
+            )
+            return getattr(implementation, "py_func", implementation) if others else None
 
         return implementation
 

@@ -10,7 +10,7 @@ asked of its settings, here, so that a new method is one file and one line in th
 """
 
 from collections import namedtuple
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, get_type_hints
 
 import msgspec
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
+from rankloop.kernels import kernel, otherwise
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
 from rankloop.plugins import Registry, left_out
@@ -157,6 +158,15 @@ class Learner(
         assert self.policy_temperature is not None, f"{self.name} must say how likely its pages are"
         return page_log_probability(scores, page, self.policy_temperature)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether it learns of documents as such, beside their features: then it must be told which they are."""
+        return False
+
+    def with_room(self, model: Any, documents: int) -> Any:
+        """The model with room for what it remembers of so many documents; for most methods, as it is."""
+        return model
+
     def note_width(self) -> int:
         """How many numbers per shown document the learner must remember from showing to learning."""
         return 0
@@ -204,8 +214,12 @@ def compiled_settings(learner: type[Learner]) -> Any:
 
 
 class Work(NamedTuple):
-    """Scratch that every learner needs, as `work.base`; `scores` is filled before `show` and `learn` are called,
-    `weight` holds how much the page counts, from 0 to 1, and `more` is set if it has been learned from before."""
+    """Scratch that every learner needs, as `work.base`.
+
+    `scores` is filled before `show` and `learn` are called; `weight` holds how much the page counts, from 0 to 1;
+    `more` is set if it has been learned from before; `documents` names the candidates, by a number for each document of
+    a query, the same whenever it comes back, 0 if nobody knows.
+    """
 
     scores: NDArray[np.float32]
     z: NDArray[np.float64]
@@ -217,6 +231,7 @@ class Work(NamedTuple):
     slope: NDArray[np.float32]
     weight: NDArray[np.float64]
     more: NDArray[np.bool_]
+    documents: NDArray[np.int64]
 
     @classmethod
     def of(cls, features: int, page_size: int, candidates: int) -> "Work":
@@ -233,20 +248,43 @@ class Work(NamedTuple):
             slope=np.zeros(padded(features), np.float32),
             weight=np.ones(1),
             more=np.zeros(1, np.bool_),
+            documents=np.zeros(room, np.int64),
         )
 
 
-def arrays_of(model: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
+def arrays_of(model: Any, prefix: str = "", *, tables: bool = True) -> dict[str, NDArray[Any]]:
     """Every array of a model that holds something, by name, also within its ranker (`ranker.weights`): all that
-    learning can change."""
+    learning can change. Those of `tables`, which grow, can be left out: a page changes a few places in them, and only
+    if all has gone well."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in model._asdict().items():
         if isinstance(value, np.ndarray):
             if value.size:
                 arrays[prefix + name] = value
-        elif hasattr(value, "_asdict"):
-            arrays |= arrays_of(value, f"{prefix}{name}.")
+        elif hasattr(value, "_asdict") and not _is_bare(value) and (tables or not getattr(value, "is_table", False)):
+            arrays |= arrays_of(value, f"{prefix}{name}.", tables=tables)
     return arrays
+
+
+def _is_bare(value: Any) -> bool:
+    """Whether it is a table without a place: it holds nothing, and states from before there were tables lack it."""
+    return getattr(value, "is_table", False) and not value[0].size
+
+
+def with_arrays(model: Any, arrays: Mapping[str, bytes], prefix: str = "", *, grows: bool = False) -> Any:
+    """The model with what these bytes hold in its arrays; tables may have another size than the model's own.
+
+    KeyError for an array that is missing, ValueError for one of another size.
+    """
+    held: dict[str, Any] = {}
+    for name, value in model._asdict().items():
+        if isinstance(value, np.ndarray):
+            if value.size:
+                kept = np.frombuffer(arrays[prefix + name], value.dtype)
+                held[name] = (kept if grows else kept.reshape(value.shape)).copy()
+        elif hasattr(value, "_asdict") and not _is_bare(value):
+            held[name] = with_arrays(value, arrays, f"{prefix}{name}.", grows=getattr(value, "is_table", False))
+    return model._replace(**held)
 
 
 def copy_of(model: Any) -> Any:
@@ -258,6 +296,17 @@ def copy_of(model: Any) -> Any:
         elif hasattr(value, "_asdict"):
             copies[name] = copy_of(value)
     return model._replace(**copies)
+
+
+def believe(model: Any, documents: Any, scores: Any) -> None:
+    """Put what the model knows of these very documents into the ranker's scores. Most methods know nothing of them."""
+    raise TypeError(f"no compiled believe is registered for {type(model).__name__}")
+
+
+@otherwise(believe)
+@kernel
+def believe_features(model, documents, scores):
+    """The ranker's word is all there is."""
 
 
 def show(model: Any, work: Any, X: Any, seed: Any, impression: Any, page: Any, notes: Any) -> None:

@@ -21,28 +21,23 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
-from rankloop.kernels.triangular import MANY, add_rows, covariance, rows_for, solve_lower, solve_upper, whole_lanes
-from rankloop.learners.contract import Cost, Learner, Weighing, Work, compiled_settings, learn, show
-from rankloop.learners.page_likelihood import (
-    add_gradient,
-    contrasts,
-    page_level,
-    page_shares,
-    place_documents,
-    weigh_level,
-)
-from rankloop.learners.prior import LEVEL, find_centre, gather_spread, in_units, is_due, let_level_drift, renew
+from rankloop.kernels.triangular import MANY, covariance, rows_for, solve_upper, whole_lanes
+from rankloop.learners.contract import Cost, Learner, Weighing, Work, believe, compiled_settings, learn, show
+from rankloop.learners.merits import Merits, fade, recall_all
+from rankloop.learners.page_step import SHOWN, take_evidence
+from rankloop.learners.prior import LEVEL, find_centre, gather_spread, is_due, let_level_drift, renew
 from rankloop.learners.reinforce import show_plackett_luce
 from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import assumed
 from rankloop.rankers.linear import LINEAR, LinearWeights
-from rankloop.settings import Rule, number
+from rankloop.settings import Rule, number, whole_number
 
 FIRST_GUESS = PowerLaw(0.5)
 LEAST_EXAMINATION = 1e-3
 MOST_FEATURES = 2_000
 LEAST_SPREAD = 1e-3
 """Of the scores that draw a page, in units of their own spread: below it, a draw is as good as sorting."""
+MOST_DOCUMENTS = 1_000_000
 FORGETTINGS = 16
 """In how many steps a half-life is forgotten."""
 
@@ -70,6 +65,10 @@ class Posterior(Learner, frozen=True):
         examination_variance: how little is known of its logarithm.
         start_pages: given weights count for so many pages.
         half_life: after so many pages, half of what they taught is forgotten; 0: nothing is.
+        memory: of how many documents it remembers what they are worth beyond their features; 0: of none.
+        merit_variance: τ², how much a query's document is worth beyond its features, as a first guess, which the data
+            correct.
+        merit_weight: how many documents the first guess counts for.
         intervals: keep what `belief` needs for intervals that hold even if clicks are not as the model has them.
 
     >>> Posterior(exploration=0.5)
@@ -95,6 +94,9 @@ class Posterior(Learner, frozen=True):
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
     half_life: Annotated[float, number(at_least=0)] = 0.0
+    memory: Annotated[int, whole_number(at_most=MOST_DOCUMENTS)] = 20_000
+    merit_variance: Annotated[float, number(above=0, usable=(1e-9, 1e3))] = 0.05
+    merit_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 50.0
     intervals: bool = False
 
     def model(self, features: int, page_size: int, seed: int, weights: ArrayLike | None = None) -> "PosteriorModel":
@@ -118,6 +120,7 @@ class Posterior(Learner, frozen=True):
             start=ranker.weights.copy(),
             start_spread=np.zeros(1),
             start_within=np.zeros(1),
+            merits=Merits.of(min(self.memory, 1), self.merit_variance),
             settings=PosteriorSettings._of(self),
         )
 
@@ -147,6 +150,16 @@ class Posterior(Learner, frozen=True):
             log_examination_deviation=np.r_[0.0, deviation[1:leading]],
             spread=model.spread.copy(),
         )
+
+    @property
+    def remembers(self) -> bool:
+        """What documents are worth beyond their features."""
+        return self.memory > 0
+
+    def with_room(self, model: "PosteriorModel", documents: int) -> "PosteriorModel":
+        """The model with room for the merits of so many documents, within its memory."""
+        merits = model.merits.with_room(min(documents, self.memory))
+        return model if merits is model.merits else model._replace(merits=merits)
 
     @property
     def start_strength(self) -> float:
@@ -203,6 +216,7 @@ class PosteriorModel(NamedTuple):
     start: NDArray[np.float64]
     start_spread: NDArray[np.float64]
     start_within: NDArray[np.float64]
+    merits: Merits
     settings: Any
 
 
@@ -212,11 +226,11 @@ class PosteriorWork(NamedTuple):
     base: Work
     rows: NDArray[np.float64]
     shares: NDArray[np.float64]
+    shown: NDArray[np.float64]
     gradient: NDArray[np.float64]
     mean: NDArray[np.float64]
     centre: NDArray[np.float64]
     level: NDArray[np.float64]
-    shift: NDArray[np.float64]
     per_unit: NDArray[np.float64]
     square: NDArray[np.float64]
     reflection: NDArray[np.float64]
@@ -230,15 +244,22 @@ class PosteriorWork(NamedTuple):
             base=Work.of(features, page_size, candidates),
             rows=np.zeros((rows_for(page_size), columns)),
             shares=np.zeros(page_size),
+            shown=np.zeros((SHOWN, page_size)),
             gradient=np.zeros(columns),
             mean=np.zeros(columns),
             centre=np.zeros(features),
             level=np.zeros(columns),
-            shift=np.zeros(columns),
             per_unit=np.zeros(features),
             square=np.zeros((size, columns)),
             reflection=np.zeros(MANY + 1),
         )
+
+
+@implements(believe, PosteriorModel)
+@kernel
+def believe_posterior(model, documents, scores):
+    """The features' word, and what documents have shown of their own."""
+    recall_all(model.merits, documents, scores)
 
 
 @implements(show, PosteriorModel)
@@ -319,6 +340,8 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
     kept = remembered(model.settings.half_life, model.pages[0])
     if kept < 1.0 or is_due(model.pages[0]):
         renew(model, work, kept)
+    if kept < 1.0:
+        fade(model.merits, kept)
     clicked = clicks.sum()
     if page.size > 1 and (clicked > 0.0 or model.settings.level_shape > 0.0):
         let_level_drift(model)
@@ -333,62 +356,3 @@ def remembered(half_life, pages):
         return 1.0
     stride = max(1, int(half_life / FORGETTINGS))
     return 0.5 ** (stride / half_life) if pages % stride == 0 else 1.0
-
-
-@kernel
-def take_evidence(model, work, X, page, clicks, clicked):
-    """One Newton step: the page's gradient and information at the present mean, times how much the page counts."""
-    rows, shares, gradient, mean = work.rows, work.shares[: page.size], work.gradient, work.mean
-    for j in range(model.spread.size):
-        work.per_unit[j] = 1.0 / model.spread[j] if model.spread[j] > 0.0 else 0.0
-    place_documents(X, page, model.rank, model.log_examination.size, work.per_unit, rows)
-    in_units(model, mean)
-    log_expected = page_shares(rows, page.size, mean, shares)
-    gradient[:] = 0.0
-    add_gradient(rows, clicks, shares, gradient)
-    work.level[:] = 0.0
-    if model.settings.level_shape > 0.0:
-        take_level(model, work, X[page[0]], shares, clicked, log_expected)
-    weight = work.base.weight[0]
-    if weight < 1.0:
-        gradient *= weight
-    for i in range(model.squares.shape[0]):
-        for m in range(i, model.squares.shape[1]):
-            model.squares[i, m] += gradient[i] * gradient[m]
-    count = page.size if clicked > 0.0 else 1
-    if clicked > 0.0:
-        contrasts(rows, page.size, clicked, shares, mean)
-    rows[count - 1, :] = work.level
-    rows[count:, :] = 0.0
-    if weight < 1.0:
-        rows[:count] *= math.sqrt(weight)
-    add_rows(model.root, rows, count, work.reflection)
-    solve_lower(model.root, gradient)
-    solve_upper(model.root, gradient, 0)
-    move(model, gradient, work.per_unit)
-
-
-@kernel
-def take_level(model, work, first, shares, clicked, log_expected):
-    """Let the number of clicks into the gradient, and its row of the information into the work's level."""
-    leading, shift = model.log_examination.size, work.shift
-    shift[:] = 0.0
-    for j in range(model.spread.size):
-        shift[leading + j] = (work.centre[j] - np.float64(first[j])) * work.per_unit[j]
-        log_expected -= shift[leading + j] * work.mean[leading + j]
-    page_level(work.rows, shares, shift, work.level)
-    once = 0.0 if work.base.more[0] else 1.0
-    weigh_level(clicked, log_expected, model.settings.level_shape, once, work.level, work.gradient)
-
-
-@kernel
-def move(model, step, per_unit):
-    """The mean takes a step that is given in the features' units."""
-    leading = model.log_examination.size
-    model.level[0] += step[0]
-    for k in range(1, leading):
-        model.log_examination[k] += step[k]
-    for j in range(model.spread.size):
-        moved = model.ranker.weights[j] + step[leading + j] * per_unit[j]
-        model.ranker.weights[j] = moved
-        model.ranker.rounded[j] = np.float32(moved)

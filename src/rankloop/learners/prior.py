@@ -29,6 +29,12 @@ SETTLED = 1024
 
 
 @kernel
+def sample_step(candidates):
+    """Every so manieth of so many candidates is looked at for their mean and variance."""
+    return -(-candidates // SAMPLE)
+
+
+@kernel
 def gather_spread(model, X, centre, squares):
     """Let one query's candidates into the running means of variances within queries; `centre` becomes their mean."""
     features = X.shape[1]
@@ -55,7 +61,7 @@ def gather_spread(model, X, centre, squares):
 def add_candidates(X, centre, squares):
     """Sums of how far a sample of the candidates is from the first one, and of the squares; returns the sample's stride
     and size."""
-    step = -(-X.shape[0] // SAMPLE)
+    step = sample_step(X.shape[0])
     for j in range(X.shape[1]):
         centre[j] = 0.0
         squares[j] = 0.0

@@ -45,10 +45,6 @@ class Verdict(NamedTuple):
     p: float
     pages: int
 
-    def by_rank_alone(self, level: float = 0.05) -> bool:
-        """Whether that can be kept up, at this level."""
-        return not self.p < level
-
 
 class RankEffect:
     """Sums over pages for the test. Add pages in the order in which they were shown.
