@@ -1,13 +1,14 @@
 """`make regret`: run the study of regret, and write its tables, its picture and its raw figures.
 
 python -m benchmarks.regret [--data FOLDER] [--results FOLDER] [--json FILE] [--out PAGE] [--picture FILE]
+                            [--earlier FILE]
 
-Other options are those of `rankloop run`.
+Other options are those of `rankloop run`. With `--only`, `--earlier` takes the learners that were not run from figures
+of an earlier commit, if the reference's runs are the same in every bit.
 """
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +19,11 @@ import msgspec
 from benchmarks import commit
 from rankloop.cli.terminal import err
 from rankloop.data import listing
+from rankloop.display.pictures import calm, save
 from rankloop.runs.run import this_machine
 from rankloop.studies.formats import escape_markdown, markdown
 from rankloop.studies.regret.findings import Findings, read_findings
+from rankloop.studies.regret.picture import draw
 from rankloop.studies.regret.tables import sentences, tables_for
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +40,7 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--earlier", type=Path)
     given, options = parser.parse_known_args(words)
     imported = {entry.name for entry in listing() if entry.kind == "named"}
     for name, folder in COLLECTIONS.items():
@@ -47,12 +51,19 @@ def main(words: list[str] | None = None) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     found = read_findings(given.results)
     assert found is not None, f"{given.results} has no findings"
-    figures = {"commit": commit(), "machine": this_machine(), "found": msgspec.to_builtins(found)}
+    figures = {"commit": commit(), "machine": this_machine()}
+    if given.earlier:
+        before = json.loads(given.earlier.read_text(encoding="utf-8"))
+        kept = msgspec.convert(before["found"], Findings)
+        figures["earlier"] = {"commit": before["commit"], "learners": sorted({*kept.learners} - {*found.learners})}
+        found = joined(found, kept)
+    figures["found"] = msgspec.to_builtins(found)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     text = page(found, figures)
     if given.picture:
-        shutil.copy(given.results / "figures" / "regret.png", given.picture)
+        with calm():
+            save(draw(found), given.picture)
         text = f"![Each learner’s regret in each cell, beside ROLTR’s](images/{given.picture.name})\n\n{text}"
     if given.out:
         written = given.out.read_text(encoding="utf-8")
@@ -67,8 +78,27 @@ def page(found: Findings, figures: dict[str, Any]) -> str:
     """What stands between the marks: a sentence for each learner, and the tables."""
     machine = figures["machine"]
     told = f"At commit {figures['commit']}, {machine['cores']} × {machine['processor']}."
+    if earlier := figures.get("earlier"):
+        told += (
+            f" {', '.join(earlier['learners'])}: at commit {earlier['commit']}; {found.against}’s runs, beside which "
+            f"they stand, are the same in every bit."
+        )
     said = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences(found))
     return "\n".join([said, "", *map(markdown, tables_for(found)), told, ""])
+
+
+def joined(found: Findings, kept: Findings) -> Findings:
+    """What was found, and of an earlier study the learners that were not run again. Their ratios are to the reference's
+    regrets, so these must be the same in every run."""
+    then = {(row.collection, row.user): row.regrets for row in kept.of(kept.against)}
+    for row in found.of(found.against):
+        assert then.get((row.collection, row.user)) == row.regrets, f"{row.user} on {row.collection}: other runs"
+    others = {*kept.learners} - {*found.learners}
+    fields = {
+        name: (*getattr(found, name), *(one for one in getattr(kept, name) if one.learner in others))
+        for name in ("rows", "averages", "tried", "choices")
+    }
+    return msgspec.structs.replace(found, **fields)
 
 
 def replaced(written: str, text: str) -> str:

@@ -18,7 +18,7 @@ from rankloop.cli.terminal import err
 from rankloop.runs.run import this_machine
 
 README = Path(__file__).parents[2] / "README.md"
-ROLTR = {"learner": {"learner": "ROLTR"}, "scaling": "query"}
+ROLTR = {"learner": {"learner": "ROLTR"}, "scaling": "query", "start": "incoming"}
 """What a model was made with before the posterior was the default."""
 SCORE = "engine"
 ORDER_ALONE = {"features": [name for name in FEATURES if name != SCORE]}

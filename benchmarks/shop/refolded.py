@@ -97,7 +97,7 @@ def main() -> None:
     print(f"| learner | live | {' | '.join(CHANGES)} |\n|---|---|{'---|' * len(CHANGES)}")
     for name, learner in LEARNERS.items():
         scaling = "robust" if isinstance(learner, Posterior) else "query"
-        body = {"name": "shop", "scaling": scaling, "guards": {"control": 0.0}}
+        body = {"name": "shop", "scaling": scaling, "start": "zeros", "guards": {"control": 0.0}}
         settings = settings_of(body | {"learner": msgspec.to_builtins(learner)}, given.seed)
         features = seen_by(settings, shop)
         live, closed = lived(shop, settings, given.visits, given.seed)

@@ -12,7 +12,7 @@ from rankloop.live.events import Closing, Event, Kind, encode
 from rankloop.live.fold import Fold, View
 from rankloop.live.incoming import with_incoming
 from rankloop.live.ranking import Ranking, Request
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, NewModelSettings
 from rankloop.live.start import settled
 from rankloop.scaling import min_max
 
@@ -33,7 +33,7 @@ class Visits(NamedTuple):
 
 def settings_of(body: dict[str, Any], seed: int) -> ModelSettings:
     """A model for the shop from the body of a request, with the shop's features, as the service would make it."""
-    return settled(msgspec.convert({"features": list(FEATURES)} | body | {"seed": seed}, ModelSettings))
+    return settled(msgspec.convert({"features": list(FEATURES)} | body | {"seed": seed}, NewModelSettings))
 
 
 def seen_by(settings: ModelSettings, shop: Shop, scaling: str = "raw") -> list[NDArray[np.float32]]:

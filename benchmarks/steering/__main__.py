@@ -21,8 +21,8 @@ ATTACKS = (None, CHANCE, *(Attack(kind, share) for kind in ("client", "botnet") 
 LEARNERS = ("Posterior", "ROLTR")
 OTHER_PAGES = 1_000
 HEAD = (
-    "| who clicks for the vendor | learner | rises before | now | undone | first before | now | bots found | "
-    "people wronged |"
+    "| who clicks for the vendor | learner | rises before | now | searched | undone | first before | now | "
+    "bots found | people wronged |"
 )
 BEFORE = Path(__file__).with_name("before.json")
 
@@ -60,12 +60,13 @@ def measured(learner: str, visits: int, seed: int, attack: Attack | None) -> dic
 
 def table(before: dict[str, Any], now: dict[str, Any]) -> str:
     """By how much the vendor's products rise, and how often one stands first, before and now."""
-    lines = [HEAD, "|---|---|---|---|---|---|---|---|---|"]
+    lines = [HEAD, "|---|---|---|---|---|---|---|---|---|---|"]
     for row in now["rows"]:
         attack, learner, runs = row["attack"], row["learner"], row["runs"]
         alone = [run["mean_rank"] for run in _runs(now, learner, None)]
         then = _runs(before, learner, attack)
         cells = [_risen([run["mean_rank"] for run in _runs(before, learner, None)], then), _risen(alone, runs)]
+        cells.append(_risen([run["searched"] for run in _runs(now, learner, None)], runs, "searched"))
         again = [run["undone"] for run in runs if "undone" in run]
         cells += [_risen(alone, [one["place"] for one in again]), _first(then), _first(runs)]
         found, bots, wronged = (sum(one[what] for one in again) for what in ("found", "bots", "wronged"))
@@ -91,11 +92,11 @@ def _first(runs: list[dict[str, Any]]) -> str:
     return f"{100 * np.mean([run['first'] for run in runs]):.0f} %" if runs else ""
 
 
-def _risen(alone: list[float], runs: list[dict[str, Any]]) -> str:
+def _risen(alone: list[float], runs: list[dict[str, Any]], where: str = "mean_rank") -> str:
     """The mean over shops, and its standard error: each shop is compared with itself, left alone."""
     if not runs:
         return ""
-    risen = [one - run["mean_rank"] for one, run in zip(alone, runs, strict=True)]
+    risen = [one - run[where] for one, run in zip(alone, runs, strict=True)]
     return f"{np.mean(risen):.1f} ± {np.std(risen, ddof=1) / np.sqrt(len(risen)):.1f}"
 
 

@@ -12,7 +12,7 @@ from rankloop.live.events import Closing, Event, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.incoming import with_incoming
 from rankloop.live.ranking import Ranking, Request
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, NewModelSettings
 from rankloop.live.start import settled
 from rankloop.live.suspicion import suspects_among
 
@@ -39,6 +39,8 @@ class Place(NamedTuple):
     first: float
     """The share of searches that begin with one of them."""
     ndcg: float
+    searched: float
+    """Their mean rank in searches that were made: there a model knows more of documents than their features."""
 
 
 class Vendor:
@@ -52,22 +54,28 @@ class Vendor:
 
     def place(self, fold: Fold) -> Place:
         """Where the vendor stands now."""
-        view, ranks, first, ndcg = fold.view(), [], [], []
-        for query in self.shop.held_out:
-            own = self.sells[query]
-            X = with_incoming(self.features[query], fold.settings.names)
-            order = np.argsort(-view.scores(view.scaler.apply(X)), kind="stable")
-            ranks.extend(np.flatnonzero(own[order]) + 1)
-            first.append(own[order[0]])
-            ndcg.append(self.shop.ndcg(order, query))
-        return Place(float(np.mean(ranks)), float(np.mean(first)), float(np.mean(ndcg)))
+        view, first, ndcg = fold.view(), [], []
+        ranks: dict[bool, list[int]] = {True: [], False: []}
+        for query in (*self.shop.held_out, *range(len(self.shop.training))):
+            own, made = self.sells[query], query < len(self.shop.training)
+            X = view.scaler.apply(with_incoming(self.features[query], fold.settings.names))
+            order = np.argsort(-view.scores(X, view.numbers(f"q{query}", self.ids(query))), kind="stable")
+            ranks[made].extend(np.flatnonzero(own[order]) + 1)
+            if not made:
+                first.append(own[order[0]])
+                ndcg.append(self.shop.ndcg(order, query))
+        return Place(*(float(np.mean(each)) for each in (ranks[False], first, ndcg, ranks[True])))
+
+    def ids(self, query: int) -> list[str]:
+        """Of a search's candidates."""
+        return [str(product) for product in self.shop.searches[query].products]
 
 
 def settings_of(body: dict[str, Any], seed: int) -> ModelSettings:
     """A model for the shop with the vendor's flag among its features; nobody is in control, so that all is steered."""
     features = [*FEATURES, "vendor"]
     guards = {"control": 0.0} | body.get("guards", {})
-    return settled(msgspec.convert(body | {"features": features, "seed": seed, "guards": guards}, ModelSettings))
+    return settled(msgspec.convert(body | {"features": features, "seed": seed, "guards": guards}, NewModelSettings))
 
 
 class Visits:
@@ -80,7 +88,7 @@ class Visits:
     def visit(self, query: int, client: int, number: int, luck: NDArray[np.float64] | None) -> None:
         """One page, closed; without luck of their own, the visitor clicks for the vendor."""
         search, name = self.vendor.shop.searches[query], name_of(client)
-        ids = [str(product) for product in search.products]
+        ids = self.vendor.ids(query)
         X = with_incoming(self.vendor.features[query], self.fold.settings.names)
         request = Request(f"q{query}", name, ids, X, PAGE, {})
         shown = self.ranking.rank(self.fold.view(), request, number).impression
