@@ -4,7 +4,7 @@ import pytest
 from tests.patience import A_SERVICE, PATIENCE, be_patient
 
 # What shares a store in this process gives up on it no sooner than the tests do.
-be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.simulate_traffic", "rankloop.cli.experiment")
+be_patient(*A_SERVICE, "rankloop.logs.refolding", "rankloop.cli.app")
 
 
 @pytest.fixture
@@ -44,5 +44,5 @@ def service(tmp_path_factory):
     from ..live.serving import Serving
 
     with Serving(tmp_path_factory.mktemp("service")) as running, Client(running.url, timeout=PATIENCE) as client:
-        client.create_model("shop", 2, page_size=3, seed=1, guards={"control": 0})
+        client.create_model("shop", 2, page_size=3, seed=1, start="zeros", guards={"control": 0})
         yield running

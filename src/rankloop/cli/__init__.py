@@ -17,7 +17,7 @@ from rankloop.errors import RankloopError
 # isort: off
 from rankloop.cli import run, results, queries, report, tune, bench, serve, replay, simulate_traffic, demo  # noqa: F401
 from rankloop.cli import data, studies, export, connect, starting, keys, logs, refold, propensities  # noqa: F401
-from rankloop.cli import experiment, challenger, table  # noqa: F401
+from rankloop.cli import models, experiment, challenger, table  # noqa: F401
 # isort: on
 
 

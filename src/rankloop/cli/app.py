@@ -1,10 +1,13 @@
 """The root of the command line, and the options that several commands share."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rankloop import __version__
+
+if TYPE_CHECKING:
+    from rankloop.client import Client
 
 app = typer.Typer(
     help="Online learning to rank: rankers that learn, while they are being used, from what people click.",
@@ -43,6 +46,13 @@ Key = Annotated[
     str | None, typer.Option(envvar="RANKLOOP_API_KEY", help="An API key with the scope admin, if one is needed.")
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
+
+
+def service_at(url: str, key: str | None, *, patience: float = 0.0) -> "Client":
+    """The service that a command talks to, where it may take longer than usual with more patience."""
+    from rankloop.client import Client
+
+    return Client(url, key, timeout=max(patience, PATIENCE))
 
 
 def _load_plugins(modules: list[str] | None) -> list[str]:

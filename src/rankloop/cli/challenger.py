@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.app import PATIENCE, URL, Json, Key, Url, group
+from rankloop.cli.app import URL, Json, Key, Url, group, service_at
 from rankloop.cli.terminal import out, print_json
 
 commands = group("challenger", "Try another learner on a model's pages, in shadow; promote it or drop it.")
@@ -31,9 +31,7 @@ def start(
     json: Json = False,
 ) -> None:
     """Start a challenger: it learns from all pages in the log, then from each as it closes, and shows none."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         settings = _changed(client.model(model)["learner"], learner, set_ or ())
         _show(client.start_challenger(model, challenger=name, **settings), json)
 
@@ -41,9 +39,7 @@ def start(
 @commands.command()
 def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
     """What is known of a model's challengers. Look as often as you like."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         known = client.challengers(model)
     if json:
         print_json(known)
@@ -57,9 +53,7 @@ def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> N
 @commands.command()
 def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Json = False) -> None:
     """Let a challenger take the model's place; a roll back returns to the states from before."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         promoted = client.promote_challenger(model, name)
     if json:
         print_json(promoted)
@@ -71,9 +65,7 @@ def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Jso
 @commands.command()
 def drop(model: Model, name: Name, url: Url = URL, key: Key = None, json: Json = False) -> None:
     """Forget a challenger; an experiment that it is part of ends."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         dropped = client.drop_challenger(model, name)
     if json:
         print_json(dropped)

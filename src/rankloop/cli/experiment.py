@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.app import PATIENCE, URL, Json, Key, Url, group
+from rankloop.cli.app import URL, Json, Key, Url, group, service_at
 from rankloop.cli.terminal import out, print_json, print_table, table
 
 commands = group("experiment", "Interleave a model's order with the engine's, or with other models'.")
@@ -25,18 +25,14 @@ def start(
     json: Json = False,
 ) -> None:
     """Interleave from now on: by default the incoming order with the learned one."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         _show(client.start_experiment(model, arm or ("incoming", "learned"), share=share), json)
 
 
 @commands.command()
 def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
     """What experiments say, the newest first. Look as often as you like."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         known = client.experiments(model)
     if json:
         print_json(known)
@@ -50,9 +46,7 @@ def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> N
 @commands.command()
 def stop(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
     """Stop interleaving; pages that are still open will count."""
-    from rankloop.client import Client
-
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         _show(client.stop_experiment(model), json)
 
 

@@ -39,7 +39,7 @@ def model(
         stored = find_model(log, name)
         fold, _ = load(log, stored)
         pages = newest_pages(log, stored.id)
-    leaves = leaving(fold.settings, fold.view(), pages, as_it_is=form == "json")
+    leaves = leaving(fold.settings, fold.view(), pages, form)
     content = export_model(leaves.model, form)
     if out == STDOUT:
         sys.stdout.buffer.write(content)

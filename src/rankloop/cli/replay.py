@@ -67,13 +67,14 @@ def replay(
     if json:
         print_json(replayed)
         return
+    out.print(f"{replayed.conclusion.verdict}:", markup=False)
+    for sentence in replayed.conclusion.sentences:
+        out.print(f"- {sentence}", markup=False)
+    out.print()
     _show_learned(replayed)
     if replayed.evaluation is not None:
         out.print()
         _show_evaluation(replayed, replayed.evaluation)
-    out.print(f"\n{replayed.conclusion.verdict}:", markup=False)
-    for sentence in replayed.conclusion.sentences:
-        out.print(f"- {sentence}", markup=False)
     if picture is not None:
         out.print(f"\n{picture}", markup=False)
 

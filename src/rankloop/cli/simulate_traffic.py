@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.app import PATIENCE, URL, Data, Json, Plugin, Scale, Url, User, app
+from rankloop.cli.app import URL, Data, Json, Plugin, Scale, Url, User, app, service_at
 from rankloop.cli.terminal import err, out, print_json, print_table, progress_in_steps, table, working
 from rankloop.errors import DataError, SettingsError
 
@@ -62,7 +62,6 @@ def simulate_traffic(
     [bold]rankloop serve[/bold] first.
     """
     from rankloop import users
-    from rankloop.client import Client
     from rankloop.data import load
     from rankloop.live.traffic import ensure_model, play
     from rankloop.metrics import metric
@@ -72,7 +71,7 @@ def simulate_traffic(
     method = _chosen_learner(learner, set_ or ())
     if picture is not None and (picture.suffix not in PICTURES or not picture.parent.is_dir()):
         raise SettingsError(f"--picture takes a {', '.join(PICTURES)} file in a folder that exists; got {picture}")
-    with Client(url, key, timeout=PATIENCE) as client:
+    with service_at(url, key) as client:
         _require_service(client, url)
         with working(f"preparing {data}"):
             collection = load(data, fold=fold, scale=scale)

@@ -1,0 +1,239 @@
+"""`rankloop models`: make, look at, pause and roll back the models of a running service."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rankloop.cli.app import URL, Json, Key, Url, group, service_at
+from rankloop.cli.terminal import err, out, print_json, print_table, table
+from rankloop.display import counted, signed
+from rankloop.errors import DataError, SettingsError
+
+commands = group("models", "Models of a running service: make, list, pause, resume, freeze, roll back, delete.")
+
+MAKING = 180.0
+"""Seconds for a new model: the first one of its kind may have to be compiled."""
+MOST_WEIGHTS = 20
+
+Model = Annotated[str, typer.Argument(help="The model's name.")]
+
+
+@commands.command()
+def create(
+    name: Annotated[str | None, typer.Argument(help="What the model is to be called; part of its address.")] = None,
+    features: Annotated[
+        list[str] | None, typer.Argument(help="The features that come with each candidate, by name.")
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--from", help="A file of settings, as import and warm-up write them; - is standard input."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="SETTING=VALUE, such as page_size=20, guards.control=0.1 or learner.learner=ROLTR."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only say where it would start.")] = False,
+    url: Url = URL,
+    key: Key = None,
+    json: Json = False,
+) -> None:
+    """Make a model: it starts in the order in which candidates come, and learns from there.
+
+    Example: [bold]rankloop models create shop bm25 price stars[/bold].
+    """
+    wanted = _wanted(name, features or (), settings, set_ or ())
+    with service_at(url, key, patience=MAKING) as client:
+        made = client.create_model(**wanted, dry_run=dry_run)
+    if json:
+        print_json(made)
+        return
+    start = made["start"]
+    if dry_run:
+        out.print(f"{wanted['name']} would start from: {start['assumes']}; nothing was made", markup=False)
+        return
+    sent = [feature for feature in made["features"] if not feature.startswith("_")]
+    told = f"{made['name']} is there: {made['learner']['learner']}, {counted(len(sent), 'feature')} to send"
+    out.print(f"{told}; start: {start['assumes']}", markup=False)
+    out.print(f"send it pages at {url}/v1/models/{made['name']}/rank; watch it at {url}", markup=False)
+
+
+@commands.command("list")
+def list_(url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """All models, and what each is doing."""
+    with service_at(url, key) as client:
+        known = client.models()
+    if json:
+        print_json(known)
+        return
+    if not known:
+        out.print("there is no model; make one with: rankloop models create NAME FEATURE …", markup=False)
+        return
+    made = table("model", "mode", "version", "method", "pages learned from", "waiting", "made")
+    for model in known:
+        learned, method = model["fates"].get("learned", 0), model["learner"]["learner"]
+        made.add_row(
+            model["name"], model["mode"], f"{model['version']:,}", method, f"{learned:,}", f"{model['open']:,}",
+            _date(model["created"]),
+        )  # fmt: skip
+    print_table(made)
+
+
+@commands.command()
+def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """One model: what it is doing and what it has learned."""
+    with service_at(url, key) as client:
+        _show(client.model(model), json)
+
+
+@commands.command()
+def pause(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """Stop learning; ranking, exploring and logging go on."""
+    with service_at(url, key) as client:
+        _show(client.pause(model), json)
+
+
+@commands.command()
+def resume(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """Learn again."""
+    with service_at(url, key) as client:
+        _show(client.resume(model), json)
+
+
+@commands.command()
+def freeze(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """Stop learning and exploring: show the model's best order."""
+    with service_at(url, key) as client:
+        _show(client.freeze(model), json)
+
+
+@commands.command()
+def states(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
+    """The kept states that a model can return to, the newest first."""
+    with service_at(url, key) as client:
+        kept = client.snapshots(model)
+    if json:
+        print_json(kept)
+        return
+    made = table("version", "kept")
+    for state in kept:
+        made.add_row(f"{state['version']:,}", _date(state["at"]))
+    print_table(made)
+    out.print(f"return to one with: rankloop models roll-back {model} VERSION", markup=False)
+
+
+@commands.command()
+def roll_back(
+    model: Model,
+    version: Annotated[int, typer.Argument(help="A kept state, as `rankloop models states` lists them.")],
+    url: Url = URL,
+    key: Key = None,
+    json: Json = False,
+) -> None:
+    """Return to a kept state; learning goes on from there, and nothing is lost: what was left is kept, too."""
+    with service_at(url, key) as client:
+        before = client.model(model)["version"]
+        now = client.roll_back(model, version)
+    if json:
+        print_json(now)
+        return
+    told = f"{model} ranks as version {version:,} did, and is at version {now['version']:,} now"
+    out.print(f"{told}; it was at {before:,}, if you want to undo this", markup=False)
+
+
+@commands.command()
+def delete(
+    model: Model,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = URL,
+    key: Key = None,
+    json: Json = False,
+) -> None:
+    """Forget a model and its challengers; its pages stay in the log until it is compacted."""
+    with service_at(url, key) as client:
+        client.model(model)  # a wrong name is said before anybody is asked
+        if not yes:
+            typer.confirm(f"Forget {model} and all that it has learned?", abort=True, err=True)
+        gone = client.delete_model(model)
+    if json:
+        print_json(gone)
+        return
+    out.print(f"{model} is gone", markup=False)
+
+
+def _wanted(name: str | None, features: Sequence[str], settings: Path | None, changes: Iterable[str]) -> dict[str, Any]:
+    """What to ask the service for: a file's settings, then what was typed."""
+    wanted = _read(settings) if settings is not None else {}
+    wanted |= ({"name": name} if name else {}) | ({"features": list(features)} if features else {})
+    for change in changes:
+        _assign(wanted, change)
+    if not wanted.get("name") or not wanted.get("features"):
+        raise SettingsError(
+            "models: a new model needs a name and its features, such as: rankloop models create shop bm25 price stars"
+        )
+    return wanted
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import msgspec
+
+    text = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    try:
+        given = msgspec.json.decode(text, type=dict[str, Any])
+        # A file of `rankloop connect` says where its body goes.
+        return dict(given["body"]) if "request" in given and isinstance(given.get("body"), dict) else given
+    except msgspec.DecodeError as error:
+        raise DataError(
+            f"{path}: settings of a model are one JSON object, as `rankloop import` and `rankloop warm-up` write them "
+            f"({error})"
+        ) from None
+
+
+def _assign(wanted: dict[str, Any], change: str) -> None:
+    """
+    >>> wanted = {}
+    >>> _assign(wanted, "guards.control=0.1")
+    >>> wanted
+    {'guards': {'control': 0.1}}
+    """
+    from rankloop.settings import parse_setting
+
+    path, equals, text = change.partition("=")
+    *groups, setting = path.strip().split(".")
+    if not equals or not setting:
+        raise SettingsError(f"models: a setting must look like SETTING=VALUE, such as page_size=20; got {change!r}")
+    for within in groups:
+        wanted = wanted.setdefault(within, {})
+        if not isinstance(wanted, dict):
+            raise SettingsError(f"models: {within} is {wanted!r} already, and has no {setting!r}; got {change!r}")
+    wanted[setting] = parse_setting(text.strip())
+
+
+def _show(model: dict[str, Any], json: bool) -> None:
+    if json:
+        print_json(model)
+        return
+    learned = model["fates"].get("learned", 0)
+    method = model["learner"]["learner"]
+    told = f"{model['name']}: {model['mode']}, version {model['version']:,}, {method}, {learned:,} pages learned from"
+    out.print(f"{told}, {model['open']:,} waiting for clicks", markup=False)
+    if model["trouble"]:
+        err.print(model["trouble"], markup=False)
+    if model["guarded"]:
+        out.print("most people see the incoming order: the learned one gets fewer clicks", markup=False)
+    if len(model["weights"]) != len(model["features"]):
+        return
+    made = table("feature", "weight")
+    ordered = sorted(zip(model["features"], model["weights"], strict=True), key=lambda row: -abs(row[1]))
+    for feature, weight in ordered[:MOST_WEIGHTS]:
+        made.add_row(feature, signed(weight, 3))
+    print_table(made)
+    if len(ordered) > MOST_WEIGHTS:
+        out.print(f"and {len(ordered) - MOST_WEIGHTS:,} with smaller weights; --json has all", markup=False)
+
+
+def _date(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
