@@ -78,7 +78,7 @@ docs: $(VENV)/.installed-docs      ## the documentation site, in site/: open sit
 	@PYTHONPATH=. $(BIN)/zensical build --clean --strict
 
 bench: $(VENV)/.installed-dev      ## speed and memory, as ratios measured in one run
-	@$(BIN)/rankloop bench --out docs/benchmarks.md
+	@$(BIN)/rankloop bench --out docs/benchmarks.md --json > benchmarks/figures.new && mv benchmarks/figures.new benchmarks/figures.json
 
 bench-live: $(VENV)/.installed-dev components  ## the live service under load, on a log that grows, and for ten minutes
 	@$(BIN)/python -m benchmarks.live --out docs/live-benchmarks.md

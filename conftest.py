@@ -132,6 +132,17 @@ def pytest_collect_file(file_path):
     return [found for found in collectors if type(found) is pytest.Module or ROOT / "tests" not in file_path.parents]
 
 
+FOLDERS = pytest.StashKey[dict[Path, pytest.Directory]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_directory(path, parent):
+    """One node for a folder. pytest 9.1 makes another whenever a file beside it is named on the command line, and the
+    fixtures of its conftest.py belong to the first alone."""
+    made = yield
+    return parent.session.stash.setdefault(FOLDERS, {}).setdefault(path, made)
+
+
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()

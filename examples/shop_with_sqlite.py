@@ -74,8 +74,11 @@ def clicks_per_page(engine, ranked):
 def shop(engine, address, visits=400):
     """Some hundred visitors; then the engine's order beside what was learned."""
     with Client(address, timeout=60) as search:
-        start = {"from": "incoming", "feature": "words"}
-        search.create_model("shop", FEATURES, start=start, guards={"control": 0}, seed=1)
+        if "shop" in [model["name"] for model in search.models()]:
+            search.resume("shop")  # it was frozen at the end of an earlier run, and learns on
+        else:
+            start = {"from": "incoming", "feature": "words"}
+            search.create_model("shop", FEATURES, start=start, guards={"control": 0}, seed=1)
         for number in range(visits):
             visit(search, engine, f"visitor {number}")
         search.freeze("shop")

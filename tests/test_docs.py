@@ -305,7 +305,7 @@ def links(page):
 
 
 def anchors(page):
-    """What the headings of a page are called in addresses."""
+    """What the headings of a page are called in addresses. (A line right below a table is a row of it.)"""
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    headings = re.findall(r"(?:\A|\n\n)#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-") for heading in headings}

@@ -129,7 +129,7 @@ def test_the_life_of_a_model(client, shop):
     page = client.rank(shop, CANDIDATES)
     client.click(page.impression, page.ranking[:1], close=True)
     assert client.close(page.impression, wait=True).closed is False
-    assert client.roll_back(shop, 0)["weights"] == [0.0, 0.0]
+    assert client.roll_back(shop, 0)["weights"] == [0.0, 0.0, 1.0]
     assert 0 in [snapshot["version"] for snapshot in client.snapshots(shop)]
     assert client.freeze(shop)["mode"] == "frozen"
     assert client.delete_model(shop) == {"deleted": shop}
@@ -148,7 +148,7 @@ def test_states_can_be_fetched_and_compared(client, shop):
     page = client.rank(shop, CANDIDATES)
     client.click(page.impression, page.ranking[:1])
     client.close(page.impression, wait=True)
-    assert client.snapshot(shop, 0)["weights"] == [0.0, 0.0]
+    assert client.snapshot(shop, 0)["weights"] == [0.0, 0.0, 1.0]
     assert client.compare(shop, 0, 0)["distance"] == 0.0
     client.create_model(f"{shop}-running", ["engine"], scaling="running")
     assert client.freeze_scaling(f"{shop}-running")["version"] == 1

@@ -1,6 +1,7 @@
 """A log without a store: pages drawn, clicked and closed in memory, one event after the other."""
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 
@@ -14,9 +15,10 @@ FOR_ALL = Guards(control=0.0)
 
 
 def request(X, settings: ModelSettings, *, client: bytes = b"", size: int | None = None, pinned=None) -> Request:
-    """These candidates, in the precision in which they would be stored; ids are their places."""
+    """These candidates, in the precision in which they would be stored. An id is a place and what stands there, since
+    a document that comes back has the features it had."""
     stored = np.ascontiguousarray(X, PRECISIONS[settings.precision])
-    ids = [f"d{place}" for place in range(len(stored))]
+    ids = [f"d{place}-{crc32(row.tobytes()):x}" for place, row in enumerate(stored)]
     return Request("a query", client, ids, stored, size or settings.page_size, pinned or {})
 
 

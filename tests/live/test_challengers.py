@@ -55,6 +55,13 @@ def experiment(low, high, first="learned", stopped=None):
     return ExperimentReport(1, 0, stopped, 0.1, 300, 200, arms, "People said so.", better)
 
 
+def beside_the_engine(its, own):
+    """Both held against the incoming order."""
+    found = [Preference(sum(each) / 2, *each, 0.97) for each in (own, its)]
+    arms = [Arm("incoming", 3.0, 0.1), Arm("learned", 20.0, 0.3, found[0]), Arm("shop-2", 30.0, 0.6, found[1])]
+    return ExperimentReport(1, 0, None, 0.1, 300, 200, arms, "shop-2 is preferred to the incoming order.", "shop-2")
+
+
 MORE, LESS = earned(0.1, 0.05, 0.15, 0.99), earned(-0.1, -0.15, -0.05, 0.99)
 
 
@@ -72,6 +79,13 @@ MORE, LESS = earned(0.1, 0.05, 0.15, 0.99), earned(-0.1, -0.15, -0.05, 0.99)
         ),
         ({"experiment": experiment(-0.1, 0.3)}, "wait", "Wait: people said so. Its pages"),
         ({"experiment": experiment(-0.1, 0.3, stopped=9)}, "interleave", "Not decided; interleave"),
+        (
+            {"experiment": beside_the_engine((0.2, 0.8), (0.1, 0.5))},
+            "wait",
+            "Wait: shop-2 has 60% of the credit and the learned order 30%, which may be chance, on 200 pages",
+        ),
+        ({"experiment": beside_the_engine((0.5, 0.8), (0.1, 0.4))}, "promote", "Promote it: shop-2 has 60%"),
+        ({"experiment": beside_the_engine((0.1, 0.4), (0.5, 0.8))}, "drop", "Drop it: shop-2 has 60%"),
         ({"earned": MORE}, "interleave", "Promising; interleave the two to know: its pages"),
         ({"earned": LESS}, "drop", "Drop it, unless you want to see it interleaved: its pages"),
         ({}, "interleave", "Not decided; interleave the two to know: its pages"),

@@ -119,6 +119,8 @@ def test_two_equal_arms_agree_on_every_page_and_nothing_is_said():
     told = report(diary.fold.experiments.all[0])
     assert (told.pages, told.credited, told.better) == (10, 0, None)
     assert told.verdict.startswith("Nothing to say yet: 10 interleaved pages")
+    diary.fold.experiments.stop(1)
+    assert report(diary.fold.experiments.all[0]).verdict.startswith("Nothing to say: 10 interleaved pages")
 
 
 def test_three_models_are_multileaved_and_each_is_held_against_the_first():

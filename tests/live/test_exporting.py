@@ -5,12 +5,14 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.interchange import EXPORT_FORMATS, NeuralModel, export_model
-from rankloop.learners import PDGD
+from rankloop.learners import PDGD, Posterior
 from rankloop.live.events import Closing, Event, Impression, Kind, encode
 from rankloop.live.exporting import MOST_PAGES, leaving, newest_pages
 from rankloop.live.fold import Fold
+from rankloop.live.incoming import with_incoming
 from rankloop.live.scaling import Fixed
-from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
+from rankloop.live.settings import IncomingOrder, ModelSettings, NewModelSettings, Weights
+from rankloop.live.start import starting_point
 from rankloop.rankers import MLP
 
 from ..logs.writing import Log, model_settings
@@ -20,7 +22,9 @@ SIZES, CENTRES = np.array([100.0, 1.0, 0.01]), np.array([1e4, -2.0, 0.5])
 
 
 def settings_of(**other):
-    return ModelSettings(**{"name": "shop", "features": ["a", "b", "c"], "seed": 1, "guards": FOR_ALL} | other)
+    """Without a memory of single documents: what a file does otherwise is then a matter of scaling alone."""
+    known = {"name": "shop", "features": ["a", "b", "c"], "seed": 1, "guards": FOR_ALL, "learner": Posterior(memory=0)}
+    return ModelSettings(**known | other)
 
 
 def query(draws, size=20):
@@ -32,7 +36,7 @@ def lived(settings, pages=40):
     diary, draws, shown = Diary(settings), np.random.default_rng(3), []
     for _ in range(pages):
         X = query(draws)
-        page = diary.show(X)
+        page = diary.show(with_incoming(X, settings.names))
         liked = (X - CENTRES) / SIZES @ [-1.0, 1.0, 0.0]
         diary.close(page, (liked[page_of(page).page] > 1.0).astype(float).tolist())
         shown.append(page_of(page))
@@ -41,14 +45,27 @@ def lived(settings, pages=40):
 
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_a_new_model_made_with_defaults_can_leave(form):
-    settings = settings_of()
-    assert export_model(leaving(settings, Fold(settings).view(), [], as_it_is=False).model, form)
+    settings = NewModelSettings(name="shop", features=["a", "b"], seed=1)
+    fold = Fold(settings, starting_point(settings).weights)
+    assert export_model(leaving(settings, fold.view(), [], form).model, form)
+
+
+@pytest.mark.parametrize("form", ["elasticsearch", "opensearch", "solr"])
+def test_an_engine_does_not_know_where_a_document_stood_and_is_not_asked(form):
+    settings = settings_of(start=IncomingOrder(), scaling="none")
+    view, pages = lived(settings)
+    leaves = leaving(settings, view, pages, form)
+    assert leaves.model.feature_names == ("a", "b", "c")
+    assert leaves.model.weights == tuple(view.model.ranker.weights[:3])
+    assert f"{form} scores each document alone, so what leaves does without it" in leaves.differs[0]
+    assert leaves.orders.pages == len(pages)
+    assert leaving(settings, view, pages, "onnx").model.feature_names == ("a", "b", "c", "_incoming")
 
 
 @pytest.mark.parametrize("scaling", ["robust", "query", "running"])
 def test_a_new_model_in_the_engines_order_leaves_in_that_order(scaling):
     settings = settings_of(start=IncomingOrder("b"), scaling=scaling)
-    model = leaving(settings, Fold(settings).view(), [], as_it_is=False).model
+    model = leaving(settings, Fold(settings).view(), [], "solr").model
     X = query(np.random.default_rng(1))
     assert np.argsort(-model.scores(X)).tolist() == np.argsort(-X[:, 1]).tolist()
 
@@ -57,9 +74,9 @@ def test_a_new_model_in_the_engines_order_leaves_in_that_order(scaling):
 def test_several_weights_need_a_page_to_know_how_features_spread(scaling):
     settings = settings_of(start=Weights((1.0, 2.0, 0.0)), scaling=scaling)
     with pytest.raises(SettingsError, match="rank some pages first"):
-        leaving(settings, Fold(settings).view(), [], as_it_is=False)
+        leaving(settings, Fold(settings).view(), [], "solr")
     shown = page_of(Diary(settings).show(query(np.random.default_rng(1))))
-    leaves = leaving(settings, Fold(settings).view(), [shown], as_it_is=False)
+    leaves = leaving(settings, Fold(settings).view(), [shown], "solr")
     assert leaves.orders.kendall == pytest.approx(1.0)  # the one page is what is typical
 
 
@@ -67,7 +84,7 @@ def test_several_weights_need_a_page_to_know_how_features_spread(scaling):
 def test_what_a_query_would_say_is_replaced_by_what_is_typical_and_the_difference_is_measured(scaling):
     settings = settings_of(scaling=scaling)
     view, pages = lived(settings)
-    leaves = leaving(settings, view, pages, as_it_is=False)
+    leaves = leaving(settings, view, pages, "solr")
     assert leaves.model.scaled
     assert len(leaves.differs) == 1
     assert leaves.orders.pages == len(pages)
@@ -82,14 +99,24 @@ def test_what_a_query_would_say_is_replaced_by_what_is_typical_and_the_differenc
 def test_a_scaling_that_other_systems_have_leaves_as_it_is(scaling):
     settings = settings_of(scaling=scaling)
     view, pages = lived(settings)
-    leaves = leaving(settings, view, pages, as_it_is=False)
+    leaves = leaving(settings, view, pages, "solr")
     assert (leaves.differs, leaves.orders.same_page) == ((), 1.0)
+
+
+def test_what_is_known_of_single_documents_stays_behind_and_the_difference_is_measured():
+    settings = settings_of(scaling="none", learner=Posterior())
+    view, pages = lived(settings)
+    leaves = leaving(settings, view, pages, "solr")
+    assert leaves.differs == ("what 'shop' knows of single documents, beyond their features, stays behind",)
+    assert 0.8 < leaves.orders.kendall < 1.0
+    new = leaving(settings, Fold(settings).view(), [], "solr")
+    assert new.differs == ()  # it knows of none
 
 
 def test_our_own_json_keeps_a_scaling_per_query():
     settings = settings_of(scaling="query")
     view, pages = lived(settings)
-    leaves = leaving(settings, view, pages, as_it_is=True)
+    leaves = leaving(settings, view, pages, "json")
     assert leaves.model.per_query
     assert leaves.differs == ()
     assert leaves.orders.kendall == pytest.approx(1.0, abs=0.01)  # ours in single precision
@@ -99,7 +126,7 @@ def test_a_network_counts_from_the_typical_median():
     """A linear model does not mind from where it counts; to a network it is another place altogether."""
     settings = settings_of(learner=PDGD(ranker=MLP(hidden=(4,))))
     view, pages = lived(settings)
-    leaves = leaving(settings, view, pages, as_it_is=False)
+    leaves = leaving(settings, view, pages, "solr")
     assert isinstance(leaves.model, NeuralModel)
     assert leaves.model.shift[0] == pytest.approx(1e4, rel=0.01)
     assert leaves.orders.kendall > 0.8

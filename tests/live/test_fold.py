@@ -10,6 +10,7 @@ from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights, Posterior
+from rankloop.learners.merits import FILL, SMALLEST
 from rankloop.live.events import Closing, Event, Kind, Restored, encode
 from rankloop.live.fates import FATES
 from rankloop.live.fold import Fold
@@ -270,3 +271,33 @@ def test_a_closing_of_something_else_is_missing():
     diary.show(candidates(4))
     closing = Event(2, 1, Kind.CLOSED, 0, 0, b"", encode(Closing(1, [0.0] * 4, "asked")))
     assert diary.fold.apply(closing, Event(1, 1, Kind.CLICKED, 0, 0, b"", b"")) == "missing"
+
+
+def test_what_is_known_of_documents_outgrows_its_table_and_survives_a_restart():
+    """More documents than a table begins with, each of a query of its own; then both go on alike, in every bit."""
+    diary = Diary(model(scaling="robust"))
+    for number in range(80):
+        shown = diary.show(candidates(number))
+        diary.close(shown, [1.0] + [0.0] * (len(page_of(shown).page) - 1))
+    merits = diary.fold.ranker.model.merits
+    assert merits.taken[0] > SMALLEST * FILL
+    again = Fold.restored(diary.settings, diary.fold.state(), diary.fold.offset)
+    assert again.ranks_as(diary.fold)
+    shown = diary.show(candidates(81))
+    diary.close(shown, [1.0] + [0.0] * (len(page_of(shown).page) - 1))
+    diary.apply_to(again, diary.events[-1])
+    assert again.ranks_as(diary.fold)
+    assert again.state() == diary.fold.state()
+
+
+def test_of_two_documents_with_the_same_features_the_clicked_one_rises_for_its_query_alone():
+    X = np.array([[1.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.2]], np.float32)
+    diary = Diary(model(scaling="none", page_size=3))
+    for _ in range(40):
+        shown = diary.show(X)
+        diary.close(shown, [float(document == 1) for document in page_of(shown).page])
+    view, page = diary.fold.view(), page_of(shown)
+    same, clicked, _ = view.scores_of(page, "float32")
+    assert clicked > same
+    elsewhere = view.scores(view.scaler.apply(X), view.numbers("another query", page.candidates))
+    assert elsewhere[0] == elsewhere[1]

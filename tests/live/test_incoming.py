@@ -131,7 +131,7 @@ def test_what_the_order_is_worth_is_learned_as_any_weight():
 def test_an_export_says_that_the_engine_must_provide_it():
     diary = Diary(model())
     pages = [page_of(diary.show(with_incoming(np.array(PRICES), diary.settings.names)))]
-    left = leaving(diary.settings, diary.fold.view(), pages, as_it_is=False)
+    left = leaving(diary.settings, diary.fold.view(), pages, "onnx")
     assert left.model.feature_names == ("price", INCOMING)
     assert "place in the engine's order" in str(left)
     assert "must provide it" in str(left)

@@ -175,7 +175,7 @@ def test_the_stand_in_asks_what_curl_asks(service, stand_in):
     )
     made, paused, dry, missing = map(json.loads, told.replace("}{", "}\n{").splitlines())
     assert (made["name"], paused["mode"]) == ("by-stand-in", "paused")
-    assert dry["start"]["weights"] is None
+    assert dry["start"]["weights"] == [0.0, 1.0]
     assert missing["error"]["code"] == "no_such_model"
 
 

@@ -46,19 +46,25 @@ def test_short_pages_are_compared_too(store, candidates, opposite):
         features=page.matrix("float32")[:candidates].tobytes(),
         page=list(range(candidates)),
     )
-    up, down = (lambda raw, sign=sign: sign * np.arange(len(raw)) for sign in (1, -1))
-    assert compare_orders([few], "float32", up, up).kendall == pytest.approx(1)
-    assert compare_orders([few], "float32", up, down).kendall == pytest.approx(opposite)
+    up, down = (lambda page, sign=sign: sign * np.arange(len(page.candidates)) for sign in (1, -1))
+    assert compare_orders([few], up, up).kendall == pytest.approx(1)
+    assert compare_orders([few], up, down).kendall == pytest.approx(opposite)
+
+
+def scoring(settings, weights):
+    """By a model that has learned nothing else."""
+    view = Fold(settings, list(weights)).view()
+    return lambda page: view.scores_of(page, "float32")
 
 
 def test_orders_are_compared_as_defined(log, store):
     u, v = np.random.default_rng(3).normal(size=(2, 5))
-    one, other = (Fold(log.settings, list(weights)).view() for weights in (u, v))
+    one, other, reversed_one = (scoring(log.settings, weights) for weights in (u, v, -u))
     pages = shown_pages(store)
-    found = compare_orders(pages, "float32", one.raw_scores, other.raw_scores)
+    found = compare_orders(pages, one, other)
     assert found.pages == 60
     assert [found.same_first, found.same_page, found.shared, found.kendall] == pytest.approx(literal(pages, u, v))
-    same = compare_orders(pages, "float32", one.raw_scores, one.raw_scores)
+    same = compare_orders(pages, one, one)
     assert (same.same_first, same.same_page, same.shared, same.kendall) == pytest.approx((1, 1, 1, 1))
-    opposite = compare_orders(pages, "float32", one.raw_scores, Fold(log.settings, list(-u)).view().raw_scores)
+    opposite = compare_orders(pages, one, reversed_one)
     assert opposite.kendall == pytest.approx(-1)

@@ -166,7 +166,7 @@ def test_a_page_of_drawn_weights_is_logged_with_the_scores_and_the_probability_o
     for number in range(12):
         diary.close(diary.show(X), [0.0, float(number % 3 > 0), 1.0])
     free = [d for d in range(len(X)) if d not in pinned]
-    own = diary.fold.view().scores(X)
+    own = diary.fold.view().scores_of(page_of(diary.show(X)), "float32")
     logged = []
     for _ in range(10):
         page = page_of(diary.show(X, pinned=pinned))

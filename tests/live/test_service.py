@@ -8,7 +8,7 @@ import pytest
 from tests.patience import AS_IT_IS
 
 from rankloop.answers import Closed
-from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.learners import COLTR, DBGD, LEARNERS, PDGD, PMGD, ROLTR, FixedWeights, Posterior
 from rankloop.live import registry
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Kind, decode
@@ -51,6 +51,8 @@ SIMULATED = [
     PMGD(candidates=5),
     COLTR(candidates=20),
     FixedWeights(weights=(1.0, 0.0, 0.0, 0.5, 0.0)),
+    Posterior(),
+    Posterior(half_life=20, memory=0),
 ]
 
 
@@ -64,7 +66,7 @@ async def serve_the_simulations_visitors(path, learner, impressions: int) -> byt
         for i in range(impressions):
             q = draw_query(np.uint64(SEED), i, train.queries)
             rows = slice(train.offsets[q], train.offsets[q + 1])
-            page = await rank(service, train.features[rows], client="one")
+            page = await rank(service, train.features[rows], client="one", query=f"query {q}")
             grades = train.grades[rows][[int(name[1:]) for name in page.ranking]].astype(np.int64)
             clicks = np.zeros(len(grades))
             click_page(user, grades, grades, 0, q, np.uint64(SEED), i, clicks)
@@ -79,6 +81,24 @@ async def serve_the_simulations_visitors(path, learner, impressions: int) -> byt
 def test_the_service_and_the_simulation_end_with_the_same_bits(path, learner):
     run = simulate(learner, noisy(), DATA, 40, seed=SEED, evaluate_every=0)
     assert told(serve_the_simulations_visitors(path, learner, 40)) == run.weights.tobytes()
+
+
+def test_the_lag_is_told_though_the_learner_goes_on_meanwhile(path, monkeypatch):
+    async def story():
+        async with running(path, model()) as service:
+            page = await rank(service)
+            await service.close(page.impression, wait=True)
+            [fold] = service.folds().values()
+            unfolded = service.store.unfolded
+
+            def learning_beside(offset):
+                fold.offset += 1
+                return unfolded(offset)
+
+            monkeypatch.setattr(service.store, "unfolded", learning_beside)
+            return service.lag()
+
+    assert list(told(story()).values()) == [0]
 
 
 def test_every_learner_of_the_core_that_needs_no_grades_can_be_chosen(path):

@@ -251,7 +251,6 @@ def test_a_service_that_nobody_asks_notices_that_nothing_can_be_written_and_when
 
 def test_a_store_that_hangs_is_noticed_without_asking_it_and_the_service_ends_all_the_same(path, monkeypatch):
     monkeypatch.setattr("rankloop.live.writer.BEAT_SECONDS", 0.01)
-    monkeypatch.setattr("rankloop.live.writer.SLOW_SECONDS", 0.05)
     monkeypatch.setattr("rankloop.live.writer.END_SECONDS", 0.1)
     monkeypatch.setattr("rankloop.live.learning.END_SECONDS", 0.1)
     thawed = threading.Event()
@@ -270,6 +269,7 @@ def test_a_store_that_hangs_is_noticed_without_asking_it_and_the_service_ends_al
 
             monkeypatch.setattr(service.store, "_exclusive", frozen)
             monkeypatch.setattr("rankloop.live.stores.sqlite.WAIT_MS", 50)
+            monkeypatch.setattr("rankloop.live.writer.SLOW_SECONDS", 0.05)
             await until(service.trouble)
             monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.05)
             with pytest.raises(StoreError, match="did not answer within"):

@@ -8,9 +8,21 @@ from tests.examples import examples
 
 from rankloop.errors import SettingsError
 from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, FixedWeights
+from rankloop.live.fold import Fold
 from rankloop.live.scaling import Fixed
-from rankloop.live.settings import MAX_FEATURES, MAX_PAGE, Guards, IncomingOrder, ModelSettings, Weights, Zeros
+from rankloop.live.settings import (
+    MAX_FEATURES,
+    MAX_PAGE,
+    Guards,
+    IncomingOrder,
+    ModelSettings,
+    NewModelSettings,
+    Weights,
+    Zeros,
+    stored_settings,
+)
 from rankloop.propensities import Known, PowerLaw
+from rankloop.rankers import MLP
 
 
 def model(**more) -> ModelSettings:
@@ -116,3 +128,41 @@ def test_a_word_that_means_nothing_is_not_passed_over(body):
 def test_settings_cannot_be_changed():
     with pytest.raises(AttributeError):
         model().page_size = 3
+
+
+def test_whoever_says_nothing_of_the_start_begins_in_their_own_order():
+    asked = NewModelSettings(name="shop", features=["bm25", "price"], seed=1)
+    assert (asked.start, asked.sent) == (IncomingOrder(), ("bm25", "price"))
+    assert NewModelSettings(name="shop", features=2, seed=1, start="zeros").names == ("f1", "f2")
+
+
+@pytest.mark.parametrize(
+    "learner", [ROLTR(), PDGD(learning_rate=0.5), PDGD(ranker=MLP(hidden=(4,))), FixedWeights(weights=(1.0, 2.0))]
+)
+def test_other_methods_begin_as_they_do_in_their_papers_unless_told(learner):
+    asked = NewModelSettings(name="shop", features=2, seed=1, learner=learner)
+    assert (asked.start, asked.learner) == (Zeros(), learner)
+
+
+def test_a_model_of_an_older_log_keeps_the_start_that_it_had():
+    kept = msgspec.json.encode({"name": "old", "features": ["bm25"], "seed": 1})
+    assert (stored_settings(kept).start, stored_settings(kept).names) == (Zeros(), ("bm25",))
+
+
+def test_a_model_that_was_made_before_documents_had_merits_reads_its_state_and_has_none():
+    older = msgspec.json.decode(msgspec.json.encode(model(seed=1)))
+    for setting in ("memory", "merit_variance", "merit_weight"):
+        del older["learner"][setting]
+    settings = stored_settings(msgspec.json.encode(older))
+    assert settings.learner.memory == 0
+    state = msgspec.msgpack.decode(Fold(settings).state())
+    assert not [name for name in state["arrays"] if name.startswith("merits.")]  # as states were then
+    assert Fold.restored(settings, Fold(settings).state(), 0).ranks_as(Fold(settings))
+
+
+def test_a_fixed_scaling_is_of_what_is_sent():
+    asked = NewModelSettings(name="shop", features=2, seed=1, scaling=Fixed((5.0, 7.0), (2.0, 3.0)))
+    assert asked.scaling == Fixed((5.0, 7.0, 0.0), (2.0, 3.0, 1.0))
+    assert stored_settings(msgspec.json.encode(asked)).scaling == asked.scaling
+    with pytest.raises(SettingsError, match="1 shifts were given for 2 features"):
+        NewModelSettings(name="shop", features=2, seed=1, scaling=Fixed((5.0,), (2.0,)))

@@ -54,10 +54,10 @@ def assert_same(there, here):
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_the_service_ends_with_the_bits_of_the_simulation(client, data, learner):
     name = f"same-{LEARNERS.index(learner)}"
-    here = rl.simulate(learner, rl.users.noisy(), data, 120, seed=7, evaluate_every=50)
+    here = rl.simulate(learner, rl.users.noisy(), data, 40, seed=7, evaluate_every=20)
     assert ensure_model(client, name, data, learner, seed=7)[1]
-    there = play(client, name, rl.users.noisy(), data, 120, seed=7, evaluate_every=50)
-    assert (there.pages, there.undelivered) == ({"learned": 120}, 0)
+    there = play(client, name, rl.users.noisy(), data, 40, seed=7, evaluate_every=20)
+    assert (there.pages, there.undelivered) == ({"learned": 40}, 0)
     assert_same(there.run, here)
     if learner.learns_from == "clicks":
         assert (there.run.weights != there.run.checkpoints[0]).any()

@@ -6,16 +6,18 @@ import pytest
 from tests.patience import PATIENCE
 
 from rankloop.errors import SettingsError
-from rankloop.live.events import Kind, Restored, decode, encode
+from rankloop.learners import Posterior
+from rankloop.learners.merits import FILL
+from rankloop.live.events import FOLDED, Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner
-from rankloop.live.loading import load
+from rankloop.live.loading import closed_impression, load
 from rankloop.live.log import Control, settle
 from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import DAY, blob, change, only_model, problems, refold
+from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold
 
 DAMAGED = b"\xc1"
 
@@ -224,3 +226,31 @@ def test_settings_that_cannot_be_read_are_told_of(log, store, address, settings)
     change(store, f"UPDATE models SET settings = {blob(store, settings)}")
     with pytest.raises(SettingsError, match="the settings of model 'shop' cannot be read"):
         refold(address, "shop", log.at)
+
+
+@pytest.mark.parametrize("half_life", [0.0, 30.0])
+def test_a_full_memory_of_documents_is_the_same_bits_after_a_restart_and_survives_a_roll_back_and_an_erasure(
+    store, address, monkeypatch, half_life
+):
+    """More documents than there is room for: who had to make room for whom is in the state, too."""
+    monkeypatch.setattr("tests.logs.writing.QUERIES", 100)
+    learner = Posterior(memory=1, half_life=half_life)
+    log = Log.filled(store, model_settings(learner=learner, scaling="robust"), impressions=150)
+    merits = log.fold.ranker.model.merits
+    assert merits.taken[0] == FILL * merits.keys.size
+    for kept in store.snapshots(log.model):
+        state = store.snapshot(log.model, kept.version).state
+        again = Fold.restored(log.settings, state, kept.offset)
+        for event in store.events(kept.offset, 1_000_000, kinds=FOLDED, model=log.model):
+            again.apply(event, closed_impression(store, event))
+        assert again.state() == log.fold.state()
+    log.roll_back(100)
+    log.visit(20)
+    log.snapshot()
+    assert problems(address) == []
+    erase(address, "ann")
+    refold(address, "shop", log.at)
+    assert problems(address) == []
+    log.fold = load(store, store.models()[0])[0]
+    log.visit(10)
+    assert log.fold.ranker.model.merits.taken[0] == FILL * merits.keys.size

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.data.naming import document_numbers
 from rankloop.learners import Learner
 from rankloop.live.events import Impression
 from rankloop.online import Page
@@ -38,4 +39,10 @@ def page_as_drawn(
         notes = np.frombuffer(impression.notes, np.float32).reshape(len(documents), -1).copy()
     else:
         notes = learner.notes_of(scores, documents)
-    return Page(documents, number, X, scores.copy(), notes, ranks), clicks
+    numbers = None
+    if learner.remembers:
+        # Only what was shown is learned from.
+        numbers = np.zeros(len(X), np.int64)
+        shown = [name for rank, name in enumerate(impression.shown()) if rank not in impression.pinned]
+        numbers[documents] = document_numbers(impression.query, shown)
+    return Page(documents, number, X, scores.copy(), notes, ranks, numbers), clicks

@@ -172,30 +172,44 @@ def judged(
         advice: Advice = "promote" if preferred else "drop"
         against = sign != 0 and (sign > 0) != preferred
         but = f" Logged pages say otherwise: {_lowered(earned.sentence)}" if against else ""
-        return advice, f"{'Promote it' if preferred else 'Drop it'}: {experiment.verdict}{but}"
+        return advice, f"{'Promote it' if preferred else 'Drop it'}: {_said(name, experiment)}{but}"
     if behind:
         return "wait", f"Wait: it still has {behind:,} closed pages of the log to learn from."
     running = experiment is not None and experiment.stopped is None
     if running and experiment is not None:
-        return "wait", f"Wait: {_lowered(experiment.verdict)} {earned.sentence}"
+        return "wait", f"Wait: {_lowered(_said(name, experiment))} {earned.sentence}"
     if sign < 0:
         return "drop", f"Drop it, unless you want to see it interleaved: {_lowered(earned.sentence)}"
     why = "Promising" if sign > 0 else "Not decided"
     return "interleave", f"{why}; interleave the two to know: {_lowered(earned.sentence)}"
 
 
+def _said(name: str, experiment: ExperimentReport) -> str:
+    """What an experiment says of a challenger and the learned order. With more arms its verdict is on others."""
+    if len(experiment.arms) == 2:
+        return experiment.verdict
+    part = {arm.name: f"{arm.share or 0:.0%}" for arm in experiment.arms}
+    decided = "beyond chance" if _preferred(name, experiment) is not None else "which may be chance"
+    pages = f"{experiment.credited:,} pages that tell arms apart"
+    return f"{name} has {part[name]} of the credit and the learned order {part[LEARNED]}, {decided}, on {pages}."
+
+
 def _preferred(name: str, experiment: ExperimentReport | None) -> bool | None:
     """Whether people prefer the challenger to the learned order; None while nobody knows."""
     if experiment is None:
         return None
-    arms = {arm.name: place for place, arm in enumerate(experiment.arms)}
+    against_first = {arm.name: arm.against_first for arm in experiment.arms}
     first = experiment.arms[0].name
     if first in (name, LEARNED):
-        other = experiment.arms[arms[LEARNED if first == name else name]].against_first
+        other = against_first[LEARNED if first == name else name]
         if other is None or (other.low <= 0 <= other.high):
             return None
         return (other.low > 0) == (first == LEARNED)
-    return {name: True, LEARNED: False}.get(experiment.better or "")
+    # Both are held against a third: one is preferred to the other if their intervals, sure together, lie apart.
+    its, own = against_first[name], against_first[LEARNED]
+    if its is None or own is None or (its.low <= own.high and own.low <= its.high):
+        return None
+    return its.low > own.high
 
 
 def _sign(earned: OffPolicy) -> int:

@@ -23,6 +23,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.data.naming import plain
 from rankloop.live.acting import side_of
 from rankloop.live.events import Impression
 from rankloop.live.settings import ModelSettings
@@ -69,15 +70,6 @@ class Seen(msgspec.Struct):
     def of(cls, page: Impression, client: bytes, shown: int, closed: int, who: int) -> "Seen":
         """A page that was shown and closed at these places in the log."""
         return cls(page.query, page.segment, client, side_of(page.group), shown, closed, who)
-
-
-def plain(query: str) -> str:
-    """The same query, however it was typed.
-
-    >>> plain("  Oak  DESK ")
-    'oak desk'
-    """
-    return " ".join(query.casefold().split())
 
 
 def with_client(known: list[int], client: bytes) -> list[int]:

@@ -224,12 +224,13 @@ def _preference(margin: Margin | None) -> Preference | None:
 def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[str | None, str]:
     """The arm that wins, if one does, and the sentence."""
     names, first = experiment.arms, experiment.arms[0]
+    yet = " yet" if experiment.stopped is None else ""
     if experiment.credited == 0 or any(margin is None for margin in found[1:]):
         seen = f"{experiment.pages:,} interleaved pages, and no click that tells the arms apart"
-        return None, f"Nothing to say yet: {seen}."
+        return None, f"Nothing to say{yet}: {seen}."
     if (parts := experiment.margins[0].parts) < FEWEST:
         seen = f"clicks that tell the arms apart came from about {parts}"
-        return None, f"Not enough people yet: {seen}, and it takes some {FEWEST}."
+        return None, f"Not enough people{yet}: {seen}, and it takes some {FEWEST}."
     known = {name: margin for name, margin in zip(names, found, strict=True) if margin is not None}
     best = max(known, key=lambda name: known[name].mean)
     if known[best].low > 0:
@@ -237,7 +238,7 @@ def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[st
     if all(margin.high < 0 for margin in known.values()):
         return first, f"{_named(first)} is preferred to {_named(best)}: {_evidence(known[best], -1)}."
     return None, (
-        f"No clear preference yet between {_named(best)} and {_named(first)}: {_points(known[best])} on "
+        f"No clear preference{yet} between {_named(best)} and {_named(first)}: {_points(known[best])} on "
         f"{experiment.credited:,} pages that tell them apart."
     )
 

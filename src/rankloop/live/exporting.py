@@ -11,6 +11,7 @@ What that changes is not guessed but measured: both order the candidates of logg
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -32,7 +33,11 @@ from rankloop.live.stores.contract import Reader
 MOST_PAGES = 200
 """So many of the newest logged pages are looked at."""
 
+ENGINES = ("elasticsearch", "opensearch", "solr")
+"""Formats of engines that compute a model's features themselves, one document at a time."""
+
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Leaving(msgspec.Struct, frozen=True):
@@ -74,35 +79,63 @@ def newest_pages(store: Reader, model: int, limit: int = MOST_PAGES) -> list[Imp
     return pages
 
 
-def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], *, as_it_is: bool) -> Leaving:
+def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], form: str) -> Leaving:
     """A model's state as other systems take it, and how far it ranks as the state does.
 
     Args:
         settings: the model's.
         view: the state.
         pages: logged pages, from which typical numbers are taken.
-        as_it_is: whether the format has a scaling per query, as our own JSON has.
+        form: the format. Our own JSON has a scaling per query; an engine's has no place among the others.
     """
     scaler = view.scaler
     matrices = [page.matrix(settings.precision).astype(np.float64) for page in pages]
-    scaling: dict[str, object] = {}
+    scaling: dict[str, tuple[float, ...] | bool] = {}
     differs: tuple[str, ...] = ()
-    if scaler.settings == "query" and as_it_is:
+    if scaler.settings == "query" and form == "json":
         scaling = {"per_query": True}
     elif scaler.settings != "none":
         shift, spread, differs = _fixed(scaler, matrices, _matters(settings, view), settings.name)
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
-    if INCOMING in settings.names:
-        differs = (*differs, f"{MEANS}; whoever ranks with what leaves must provide it")
+    leaves, told = _features_that_leave(settings, form)
+    if view.remembers:
+        differs = (*differs, f"what {settings.name!r} knows of single documents, beyond their features, stays behind")
     model = made(
         settings.learner.scoring_ranker,
-        weights=tuple(view.model.ranker.weights.tolist()),
-        feature_names=settings.names,
+        weights=_weights(settings, view, leaves),
+        feature_names=_kept(settings.names, leaves),
         name=settings.name,
-        **scaling,
+        **{key: value if isinstance(value, bool) else _kept(value, leaves) for key, value in scaling.items()},
     )
-    orders = compare_orders(pages, settings.precision, view.raw_scores, model.scores) if pages else None
-    return Leaving(model, differs, orders)
+    orders = None
+    if pages:
+        orders = compare_orders(
+            pages,
+            lambda page: view.scores_of(page, settings.precision),
+            lambda page: model.scores(page.matrix(settings.precision)[:, leaves]),
+        )
+    return Leaving(model, (*differs, *told), orders)
+
+
+def _features_that_leave(settings: ModelSettings, form: str) -> tuple[list[int], tuple[str, ...]]:
+    """Their places, and what there is to say: an engine scores one document, and does not know where it stood."""
+    everything = list(range(len(settings.names)))
+    if INCOMING not in settings.names:
+        return everything, ()
+    if form not in ENGINES or not settings.is_linear:
+        return everything, (f"{MEANS}; whoever ranks with what leaves must provide it",)
+    without = [place for place in everything if settings.names[place] != INCOMING]
+    return without, (f"{MEANS}; {form} scores each document alone, so what leaves does without it",)
+
+
+def _weights(settings: ModelSettings, view: View, leaves: list[int]) -> tuple[float, ...]:
+    """Of the features that leave; a network's all."""
+    weights = view.model.ranker.weights.tolist()
+    return _kept(weights, leaves) if settings.is_linear else tuple(weights)
+
+
+def _kept(values: Sequence[T], places: list[int]) -> tuple[T, ...]:
+    return tuple(values[place] for place in places)
 
 
 def _matters(settings: ModelSettings, view: View) -> bool:

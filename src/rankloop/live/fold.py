@@ -14,8 +14,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.data.naming import document_numbers
 from rankloop.errors import DivergenceError, SettingsError
-from rankloop.learners.contract import arrays_of, copy_of
+from rankloop.learners.contract import arrays_of, copy_of, with_arrays
 from rankloop.live.as_drawn import page_as_drawn
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import ENDED, Closing, Event, Group, Impression, Kind, Late, Promoted, decode
@@ -48,8 +49,8 @@ from rankloop.live.shadow import Shadow
 from rankloop.live.staleness import foreign_weight, is_foldable, is_foreign, moved, weight_of
 from rankloop.live.start import starting_point
 from rankloop.live.views import View as View
+from rankloop.live.views import scores_by
 from rankloop.live.watching import Watch, is_watched
-from rankloop.loop import score_candidates
 from rankloop.online import OnlineRanker, Page
 from rankloop.rankers import weight_count
 
@@ -220,8 +221,9 @@ class Fold:
     def _note_shadow(self, shadow: Shadow, impression: Impression, clicks: list[float], who: int) -> None:
         """What would this challenger, as it is before it learns from the page, have earned?"""
         X = self.scaler.apply(impression.matrix(self.settings.precision))
-        scores = np.zeros(len(X), np.float32)
-        score_candidates(self.ranker.model, X, scores)
+        remembers = self.settings.learner.remembers
+        numbers = document_numbers(impression.query, impression.candidates) if remembers else None
+        scores = scores_by(self.ranker.model, X, numbers)
         if np.isfinite(scores).all():
             shadow.note(self.settings, self.ranker.model, scores, impression, self._drawer(impression), clicks, who)
 
@@ -234,7 +236,7 @@ class Fold:
         if counts == 0.0:
             return "capped"
         raw = impression.matrix(self.settings.precision)
-        before = {name: array.copy() for name, array in arrays_of(self.ranker.model).items()}
+        before = {name: array.copy() for name, array in arrays_of(self.ranker.model, tables=False).items()}
         drawer = self._drawer(impression)
         if not is_foldable(drawer, self.settings):
             return "stale"
@@ -249,7 +251,7 @@ class Fold:
             self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
-            for name, array in arrays_of(self.ranker.model).items():
+            for name, array in arrays_of(self.ranker.model, tables=False).items():
                 array[...] = before[name]
             self.mode = "paused"
             if self.watch is not None:
@@ -364,17 +366,13 @@ class Fold:
 
     def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""
-        mine, scaler = arrays_of(self.ranker.model), self.scaler.copy()
+        scaler = self.scaler.copy()
         try:
-            theirs = {
-                name: np.frombuffer(then.arrays[name], array.dtype).reshape(array.shape) for name, array in mine.items()
-            }
+            model = with_arrays(self.ranker.model, then.arrays)
             scaler.restore(then.scaling)
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(error) from None
-        for name, array in mine.items():
-            array[...] = theirs[name]
-        self.scaler = scaler
+        self.ranker.model, self.scaler = model, scaler
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""

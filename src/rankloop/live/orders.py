@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rankloop.live.events import Impression
 
-Scoring = Callable[[NDArray[Any]], NDArray[Any]]
-"""From a query's candidates as they are stored, (candidates, features), to one score for each."""
+Scoring = Callable[[Impression], NDArray[Any]]
+"""From a page that was shown to one score for each of its candidates."""
 
 
 class Orders(msgspec.Struct, frozen=True):
@@ -38,20 +38,20 @@ class Orders(msgspec.Struct, frozen=True):
         )
 
 
-def compare_orders(pages: Sequence[Impression], precision: str, one: Scoring, other: Scoring) -> Orders:
+def compare_orders(pages: Sequence[Impression], one: Scoring, other: Scoring) -> Orders:
     """What two ways of scoring would show, without exploration, of the candidates of these pages."""
     from scipy import stats
 
     first, whole, shared, kendall = [], [], [], []
     for impression in pages:
-        raw, size = impression.matrix(precision), len(impression.page)
-        a, b = (np.argsort(-scores(raw), kind="stable") for scores in (one, other))
+        size = len(impression.page)
+        a, b = (np.argsort(-scores(impression), kind="stable") for scores in (one, other))
         first.append(a[0] == b[0])
         whole.append((a[:size] == b[:size]).all())
         shared.append(len(np.intersect1d(a[:size], b[:size])) / size)
         # Ranks, not scores: a tie is broken by the incoming order for both.
         ranks = np.argsort(a), np.argsort(b)
-        if len(raw) < 3:  # one pair at most: SciPy divides by zero
+        if len(a) < 3:  # one pair at most: SciPy divides by zero
             kendall.append(1.0 if first[-1] else -1.0)
         else:
             kendall.append(stats.kendalltau(*ranks, method="asymptotic").statistic)

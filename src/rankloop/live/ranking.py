@@ -98,10 +98,10 @@ class Ranking:
         beyond = range(0)
         if group == Group.LEARNED:
             request, beyond = self._within_reach(view, request)
-        X = view.scaler.apply(request.features)
-        drawn = _finite(self._draw(view, X, request, number, group))
+        X, numbers = view.scaler.apply(request.features), _numbers(view, request)
+        drawn = _finite(self._draw(view, X, numbers, request, number, group))
         # Weights that were drawn for this page are exploration, too: what it cost is counted from the ranker's own.
-        best = view.scores(X) if self.settings.learner.draws_weights else drawn.scores
+        best = view.scores(X, numbers) if self.settings.learner.draws_weights else drawn.scores
         impression = Impression(
             query=request.query,
             candidates=request.candidates,
@@ -141,7 +141,7 @@ class Ranking:
         )
         free = sum(rank not in request.pinned.values() for rank in range(len(page)))
         notes = np.zeros((free, self.settings.learner.note_width()), np.float32)
-        drawn = _finite(_Drawn(view.scores(view.scaler.apply(near.features)), page, notes, 0.0))
+        drawn = _finite(_Drawn(view.scores(view.scaler.apply(near.features), _numbers(view, near)), page, notes, 0.0))
         impression = Impression(
             query=request.query,
             candidates=near.candidates,
@@ -169,7 +169,7 @@ class Ranking:
         """The page that this model would show for a request, exploration and all."""
         request, _ = self._within_reach(view, request)
         X = view.scaler.apply(request.features)
-        return _finite(self._draw(view, X, request, number, Group.LEARNED)).page
+        return _finite(self._draw(view, X, _numbers(view, request), request, number, Group.LEARNED)).page
 
     def _within_reach(self, view: View, request: Request) -> tuple[Request, range]:
         """The engine's first results, as many as a model that has learned so much may choose from; and the others.
@@ -216,34 +216,45 @@ class Ranking:
         stream = np.uint64(stream_key(self._key, INTERLEAVING, number))
         return bool(uniform(stream, draw) < share)
 
-    def _draw(self, view: View, X: NDArray[np.float32], request: Request, number: int, group: Group) -> _Drawn:
+    def _draw(
+        self,
+        view: View,
+        X: NDArray[np.float32],
+        numbers: NDArray[np.int64],
+        request: Request,
+        number: int,
+        group: Group,
+    ) -> _Drawn:
         """The page, with what is pinned in its place and the others drawn from what is not."""
         size = min(request.size, len(X))
         if not request.pinned:
-            return self._draw_free(view, X, size, number, group)
+            return self._draw_free(view, X, numbers, size, number, group)
         free = np.setdiff1d(np.arange(len(X)), list(request.pinned))
         ranks = np.setdiff1d(np.arange(size), list(request.pinned.values()))
         page = np.full(size, -1, np.int64)
         page[list(request.pinned.values())] = list(request.pinned)
-        scores = view.scores(X)
+        scores = view.scores(X, numbers)
         if len(ranks) == 0:
             return _Drawn(scores, page, np.zeros((0, 0), np.float32), 0.0)
-        drawn = self._draw_free(view, np.ascontiguousarray(X[free]), len(ranks), number, group)
+        drawn = self._draw_free(view, np.ascontiguousarray(X[free]), numbers[free], len(ranks), number, group)
         page[ranks] = free[drawn.page]
         scores[free] = drawn.scores
         return drawn._replace(scores=scores, page=page)
 
-    def _draw_free(self, view: View, X: NDArray[np.float32], size: int, number: int, group: Group) -> _Drawn:
+    def _draw_free(
+        self, view: View, X: NDArray[np.float32], numbers: NDArray[np.int64], size: int, number: int, group: Group
+    ) -> _Drawn:
         page = np.zeros(size, np.int64)
         notes = np.zeros((size, self.settings.learner.note_width()), np.float32)
         if group != Group.LEARNED:
-            return _Drawn(view.scores(X), np.arange(size), notes, 0.0)
+            return _Drawn(view.scores(X, numbers), np.arange(size), notes, 0.0)
         if view.mode == "frozen":
-            scores = view.scores(X)
+            scores = view.scores(X, numbers)
             return _Drawn(scores, np.argsort(-scores, kind="stable")[:size], notes, 0.0)
         if len(X) > self._room:
             self._room = max(len(X), 2 * self._room)
             self._work = self.settings.learner.work(X.shape[1], self.settings.page_size, self._room)
+        self._work.base.documents[: len(X)] = numbers
         rank_page(view.model, self._work, X, self._key, number, page, notes)
         scores = self._work.base.scores[: len(X)].copy()
         return _Drawn(scores, page, notes, self.settings.learner.page_log_probability(self._work, scores, page))
@@ -259,6 +270,10 @@ def incoming_order(request: Request) -> list[int]:
     others = (document for document in range(len(request.candidates)) if document not in request.pinned)
     size = min(request.size, len(request.candidates))
     return [places[rank] if rank in places else next(others) for rank in range(size)]
+
+
+def _numbers(view: View, request: Request) -> NDArray[np.int64]:
+    return view.numbers(request.query, request.candidates)
 
 
 def _finite(drawn: _Drawn) -> _Drawn:

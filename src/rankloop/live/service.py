@@ -322,12 +322,13 @@ class Service:
 
     def lag(self) -> dict[int, int]:
         """How many events the learner here has yet to fold, by model."""
-        folds = self.folds()
-        unfolded = {offset: self.store.unfolded(offset) for offset in {fold.offset for fold in folds.values()}}
+        # Once: the learner goes on meanwhile, and folds with it.
+        folded = {model: (fold.offset, fold.settings.challenges) for model, fold in self.folds().items()}
+        unfolded = {offset: self.store.unfolded(offset) for offset in {offset for offset, _ in folded.values()}}
         numbers = {model.settings.name: model.id for model in self.registry.all()}
         return {
-            model: unfolded[fold.offset].get(numbers.get(fold.settings.challenges or "", model), 0)
-            for model, fold in folds.items()
+            model: unfolded[offset].get(numbers.get(challenged or "", model), 0)
+            for model, (offset, challenged) in folded.items()
         }
 
     def hash_client(self, client: str | None) -> bytes:

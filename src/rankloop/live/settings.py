@@ -226,13 +226,18 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             )
         check_settings(self, "model")
         start = WORDS[self.start] if isinstance(self.start, str) else self.start
-        names = feature_names(self.features)
+        names, scaling = feature_names(self.features), self.scaling
         if isinstance(start, IncomingOrder) and start.feature is None and INCOMING not in names:
+            if isinstance(scaling, Fixed) and len(scaling.shift) <= len(names):
+                # Numbers are given for what is sent; places are logarithms, and need none.
+                Scaler(scaling, len(names))
+                scaling = Fixed((*scaling.shift, 0.0), (*scaling.spread, 1.0))
             names = (*names, INCOMING)
         settle(
             self,
             start=start,
             features=names,
+            scaling=scaling,
             seed=require_seed("model", secrets.randbits(53) if self.seed is None else self.seed),
         )
         self._check_together()
@@ -304,6 +309,25 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         raise SettingsError(f"start: there is no feature {feature!r}; features are {_listed(self.names)}")
 
 
+class NewModelSettings(ModelSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A live model as somebody asks for it, over HTTP.
+
+    Whoever says nothing of the start begins where they are, in the incoming order, if that is a belief to the learner,
+    as it is to `Posterior`. Other methods begin as they do in their papers: a start would choose their learning rate.
+
+    >>> NewModelSettings(name="shop", features=["bm25", "price"], seed=1).names
+    ('bm25', 'price', '_incoming')
+    """
+
+    start: Start | None = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.start is None:
+            believes = self.is_linear and self.learner.start_strength is not None
+            settle(self, start=IncomingOrder() if believes else Zeros())
+        super().__post_init__()
+
+
 def stored_settings(text: bytes) -> ModelSettings:
     """The settings of a model that was made earlier. They are kept whole: what is missing was not there then."""
     kept = msgspec.json.decode(text)
@@ -311,6 +335,8 @@ def stored_settings(text: bytes) -> ModelSettings:
         kept.setdefault("swaps", False)
         kept.setdefault("evidence", False)
         kept.setdefault("alerts", False)
+        if isinstance(kept.get("learner"), dict) and kept["learner"].get("learner") == Posterior.__name__:
+            kept["learner"].setdefault("memory", 0)  # of what documents are worth beyond their features
         if isinstance(kept.get("guards"), dict):
             share = kept["guards"].setdefault("falls_back", 0.0)
             if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:

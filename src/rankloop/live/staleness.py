@@ -20,11 +20,9 @@ their own pages of which no probability is known, are left alone.
 
 import math
 
-import numpy as np
-
 from rankloop.live.events import Impression
 from rankloop.live.settings import Guards, ModelSettings
-from rankloop.loop import score_candidates
+from rankloop.live.views import scores_by
 from rankloop.online import OnlineRanker, Page
 from rankloop.policies.plackett_luce import page_log_probability
 
@@ -39,8 +37,7 @@ def moved(settings: ModelSettings, ranker: OnlineRanker, impression: Impression,
     temperature, drawn = settings.learner.policy_temperature, impression.log_probability
     if settings.learner.off_policy or temperature is None or drawn is None:
         return None
-    scores = np.zeros(len(page.candidates), np.float32)
-    score_candidates(ranker.model, page.candidates, scores)
+    scores = scores_by(ranker.model, page.candidates)
     return page_log_probability(scores, page.documents, temperature) - drawn
 
 

@@ -114,6 +114,7 @@ def _made(
         list(data.feature_names),
         seed=require_seed("traffic", seed),
         page_size=page_size or PAGE_SIZE,
+        start="zeros",
         scaling="none",
         late_updates="current",
         guards={"control": control, "client_pages": 0, "stale_below": 0.0},

@@ -89,13 +89,14 @@ def compare(own: Fold, other: Fold, then: tuple[View, View] | None, held_out: He
     pages = held_out.pages()
     settings, u, v = own.settings, own.ranker.weights, other.ranker.weights
     seen = [decode(shown.kind, shown.body) for event, shown in pages if _was_seen(event, shown) and shown is not None]
-    scorings = own.view().raw_scores, other.view().raw_scores
+    views = own.view(), other.view()
+    scorings = [lambda page, view=view: view.scores_of(page, settings.precision) for view in views]
     return Difference(
         same_bits=own.ranks_as(other),
         distance=(distance := float(np.linalg.norm(u - v))),
         relative=distance / length if (length := float(np.linalg.norm(u))) else None,
         cosine=cosine(u, v),
-        orders=compare_orders(seen, settings.precision, *scorings) if seen else None,
+        orders=compare_orders(seen, *scorings) if seen else None,
         evaluation=_evaluate(own, pages, *then) if then and pages else None,
     )
 

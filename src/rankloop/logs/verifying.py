@@ -240,8 +240,8 @@ class _Check:
         apart = np.abs(kept.ranker.weights - fold.ranker.weights)
         if apart.max() > 0:
             worst = int(apart.argmax())
-            name, weight = self._settings.weight_names[worst], kept.ranker.weights[worst]
-            problem += f"the weight of {name} is {weight!r}, and the log gives {fold.ranker.weights[worst]!r}"
+            name, weight = self._settings.weight_names[worst], float(kept.ranker.weights[worst])
+            problem += f"the weight of {name} is {weight!r}, and the log gives {float(fold.ranker.weights[worst])!r}"
         else:
             problem += "the weights are the same, but not what else the state holds"
         self._problems.append(problem)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from rankloop.data.naming import document_numbers
 from rankloop.errors import DataError, SettingsError
 from rankloop.learners import Posterior
 from rankloop.learners.posterior import Belief
@@ -80,7 +81,8 @@ def warm_up(log: ClickLog, examination: list[float] | None = None, *, page_size:
         documents = np.arange(len(X))
         notes = np.zeros((len(X), learner.note_width()), np.float32)
         ranks = np.array(log.ranks[page]) - 1
-        shown = Page(documents, number, X, np.zeros(len(X), np.float32), notes, ranks)
+        numbers = document_numbers(log.queries[page.start], log.documents[page])
+        shown = Page(documents, number, X, np.zeros(len(X), np.float32), notes, ranks, numbers)
         ranker.learn(shown, np.minimum(log.clicks[page], 1.0))
     if not ranker.model.precision[0]:
         raise DataError("nothing can be learned from the log: no page with a click shows two documents that differ")

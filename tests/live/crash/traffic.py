@@ -20,7 +20,10 @@ from tests.patience import PATIENCE, wait_until
 MODEL = "shop"
 CANDIDATES = 8
 FEATURES = 5
-SETTINGS = {"name": MODEL, "features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none", "guards": {"control": 0}}
+SETTINGS = {
+    "name": MODEL, "features": FEATURES, "page_size": 4, "seed": 7, "scaling": "none", "guards": {"control": 0},
+    "start": {"from": "zeros"},  # nothing is added to what was sent
+}  # fmt: skip
 RETRY = 0.02
 TRIES = 10
 

@@ -99,6 +99,7 @@ BAD_MODELS = [
     ({"guards": {"falls_back": -1}}, "falls_back must be a number, at least 0"),
     ({"guards": {"none": True}}, "guards: unknown field `none`; use control, update_cap, client_pages"),
     ({"colour": "red"}, "unknown field `colour`"),
+    ({"start": "engine"}, "start must be one of 'incoming', 'zeros' or an object with weights, keeps_first"),
     ({"name": 5}, "must be text"),
     ({"name": None}, "must be text"),
 ]

@@ -35,7 +35,7 @@ def test_a_challenger_is_started_looked_at_promoted_and_dropped(app):
             {"learner": {"learner": "ROLTR"}, "start": {"from": "incoming", "feature": "engine", "candidates": 10**12}},
             "start: candidates must be at most 5,000, as in a request",
         ),
-        ({"start": {"from": "weights", "weights": [1e308, 1e308]}}, "start: a weight"),
+        ({"start": {"from": "weights", "weights": [1e308, 1e308, 0.0]}}, "start: a weight"),
     ],
 )
 def test_what_cannot_challenge_is_refused(app, body, sentence):

@@ -36,11 +36,11 @@ def test_one_report_is_answered_as_one_and_many_as_many(app):
 def test_a_kept_state_is_a_file_to_save_and_can_be_returned_to(app):
     kept = app.get("/v1/models/shop/snapshots/0")
     assert kept.headers["content-disposition"] == 'attachment; filename="shop-0.snapshot.json"'
-    assert kept.json()["weights"] == [0.0, 0.0]
+    assert kept.json()["weights"] == [0.0, 0.0, 1.0]
     moved = app.get("/v1/models/shop/compare?from=0&to=2").json()
     assert (moved["from"], moved["to"], moved["learned_between"]) == (0, 2, 2)
-    assert app.post("/v1/models/shop/roll-back", json={"version": 0}).json()["weights"] == [0.0, 0.0]
-    assert app.post("/v1/models/shop/roll-back", json={"version": 2}).json()["weights"] != [0.0, 0.0]
+    assert app.post("/v1/models/shop/roll-back", json={"version": 0}).json()["weights"] == [0.0, 0.0, 1.0]
+    assert app.post("/v1/models/shop/roll-back", json={"version": 2}).json()["weights"] != [0.0, 0.0, 1.0]
 
 
 def test_decisions_are_answered_with_the_model_as_it_is_then(app):

@@ -12,7 +12,7 @@ from rankloop.live.http.bodies import SMALL
 from rankloop.live.http.calls import JSON, MSGPACK, decoded
 from rankloop.live.http.large import decoded_large
 from rankloop.live.requests import ClicksBody, Limits, RankBody, checked_request
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import ModelSettings, NewModelSettings
 from rankloop.ubi import UbiQuery
 
 LIMITS = Limits(candidates=2_000)
@@ -93,7 +93,7 @@ def test_other_bodies_hold_fewer_values(media_type):
 
 
 def test_what_may_be_large_is_a_page_or_a_model():
-    assert large.most_bytes(RankBody, Limits()) == large.most_bytes(ModelSettings, Limits()) == 16 << 20
+    assert large.most_bytes(RankBody, Limits()) == large.most_bytes(NewModelSettings, Limits()) == 16 << 20
     assert large.most_bytes(ClicksBody, Limits()) == large.most_bytes(None, Limits()) == 4 << 20
     assert large.most_bytes(ClicksBody, Limits(body_bytes=1024)) == 1024
 

@@ -4,13 +4,12 @@ import threading
 
 import pytest
 
-from rankloop.errors import SettingsError
 from rankloop.live.errors import StoreError
 from rankloop.live.events import Kind
 from rankloop.live.stores import open_store, opened_copy
-from rankloop.live.stores.rows import TABLES, ApiKey, Snapshot, Tally
+from rankloop.live.stores.rows import TABLES, Snapshot, Tally
 
-from .rows import BODY, event, new_model, save, waiting, write
+from .rows import BODY, event, filled, new_model, save, waiting, write
 
 # Events
 
@@ -225,83 +224,6 @@ def test_dropping_keeps_open_impressions_the_models_and_the_newest_place(store):
     assert [e.offset for e in store.events(0, 9)] == [1, 5]
     with store.transaction() as transaction:
         assert transaction.next_offset() == 6
-
-
-# Export and import
-
-
-def filled(store):
-    new_model(store)
-    new_model(store, "gone")
-    store.reserve(1, 10)
-    with store.transaction() as transaction:
-        transaction.delete_model(2, 3)
-    write(
-        store,
-        [event(1, kind=Kind.CREATED), event(2, number=1, client=b"me"), event(3, number=2)],
-        [waiting(1, shown=2), waiting(2, shown=3)],
-        tallies=[Tally(1, 1, 4, 0, rank, 1, 0.1, 1 / 3, 1e-300) for rank in (2, 0, 1)],
-    )
-    save(store, Snapshot(1, 0, 1, 5, BODY), -1)
-    for name in ("b", "B", "ä"):
-        store.add_api_key(ApiKey(name, b"\x00", "rank", 1, None))
-        store.set_fact(name, name)
-    store.add_secret(b"one", 1)
-    store.add_secret(b"two", 2)
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_an_export_of_one_store_is_a_log_in_another(store, kind, tmp_path, request):
-    filled(store)
-    exported = {table: list(store.export_rows(table)) for table in TABLES}
-    assert all(exported.values())
-    other = open_store(
-        tmp_path / "other.db" if kind == "sqlite" else request.getfixturevalue("postgres_server").new_log()
-    )
-    other.add_rows(exported.items())
-    assert other.count_rows() == store.count_rows() == {table: len(rows) for table, rows in exported.items()}
-    assert {table: list(other.export_rows(table)) for table in TABLES} == exported
-    # and it goes on beyond what was imported
-    assert new_model(other, "next") == 3
-    assert other.reserve(1, 1) == 10
-    other.add_secret(b"three", 3)
-    assert other.secrets()[0].id == 3
-    with other.transaction() as transaction:
-        assert transaction.next_offset() == 4
-    other.close()
-
-
-def test_an_import_that_fails_leaves_nothing_in_any_table(store):
-    def broken():
-        yield "facts", [("a", "1"), ("b", "2")]
-        yield "secrets", [(1, b"one", 5)]
-        raise KeyError("the file ends here")
-
-    with pytest.raises(KeyError):
-        store.add_rows(broken())
-    for wrong in ([("a", "1"), ("a", "2")], [("a", "1"), ("b", "2", "3")]):
-        with pytest.raises(StoreError):
-            store.add_rows([("secrets", [(1, b"one", 5)]), ("facts", wrong)])
-    assert (store.fact("a"), store.secrets()) == (None, [])
-    store.add_rows([("facts", [("a", "1")]), ("facts", [])])
-    assert store.fact("a") == "1"
-
-
-def test_an_export_of_many_rows_can_be_left_early_while_the_log_grows(store):
-    write(store, [event(n, body=b"x") for n in range(1, 301)])
-    rows = store.export_rows("events")
-    assert next(rows)[0] == 1
-    write(store, [event(301)])
-    rows.close()
-    assert [row[0] for row in store.export_rows("events")] == list(range(1, 302))
-
-
-@pytest.mark.parametrize("table", ["sqlite_master", "events; DROP TABLE events"])
-def test_only_tables_of_the_log_are_exported_and_imported(store, table):
-    with pytest.raises(SettingsError, match="no table"):
-        list(store.export_rows(table))
-    with pytest.raises(SettingsError, match="no table"):
-        store.add_rows([(table, [])])
 
 
 # Keeping a log

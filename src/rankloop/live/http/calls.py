@@ -18,7 +18,7 @@ from rankloop.live.keys import Keyring
 from rankloop.live.log_lines import Sparing
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
-from rankloop.live.settings import ModelSettings, where_from
+from rankloop.live.settings import NewModelSettings, where_from
 from rankloop.settings import explained
 
 log = logging.getLogger("rankloop.http")
@@ -85,7 +85,7 @@ def decoded(type: Any, body: bytes, media_type: str) -> Any:
             # A second look, for the sentence; nobody gets a large body read twice with a mistake in it.
             plain = (msgspec.json if media_type == JSON else msgspec.msgpack).decode(body[:65_536])
         message = re.sub("^it must be", "the body must be", explained(error, type, plain))
-        hint = where_from(plain) if type is ModelSettings else ""
+        hint = where_from(plain) if type is NewModelSettings else ""
         raise RequestError("invalid_request", message + hint) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError("malformed_body", f"the body cannot be read: {error}") from None

@@ -11,7 +11,7 @@ from rankloop.live.http import answers
 from rankloop.live.http.calls import Answer, Call, attachment
 from rankloop.live.http.declaration import NUMBER, Endpoint, Parameter, Reply
 from rankloop.live.requests import ClicksBody, CloseBody, RankBody, RollBackBody
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import NewModelSettings
 
 GONE = ("impression_expired", "model_deleted")
 
@@ -41,7 +41,7 @@ async def close(call: Call) -> Closed:
 @Endpoint(
     "POST", "/v1/models", "admin",
     Reply(answers.DryRun, description="With `dry_run`: nothing was made."), Reply(answers.NewModel, 201),
-    body=ModelSettings, query=(Parameter("dry_run", {"type": "boolean", "default": False}),),
+    body=NewModelSettings, query=(Parameter("dry_run", {"type": "boolean", "default": False}),),
     refuses=("name_taken", "too_many_models"),
 )  # fmt: skip
 async def create_model(call: Call) -> answers.DryRun | Answer:

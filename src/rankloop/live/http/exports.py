@@ -58,7 +58,7 @@ async def exported(
 
     def work() -> tuple[Leaving, bytes]:
         pages = newest_pages(service.store, model.id)
-        leaves = leaving(model.settings, view, pages, as_it_is=form == "json")
+        leaves = leaving(model.settings, view, pages, form)
         return leaves, export_model(leaves.model, form)
 
     try:

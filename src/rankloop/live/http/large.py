@@ -20,13 +20,13 @@ from rankloop.live.http.bodies import ORDINARY, SMALL
 from rankloop.live.http.calls import JSON, MSGPACK, decoded
 from rankloop.live.http.counting import packed_values, written_values
 from rankloop.live.requests import Candidate, Id, Limits, RankBody, too_many_candidates
-from rankloop.live.settings import MAX_FEATURES, ModelSettings
+from rankloop.live.settings import MAX_FEATURES, NewModelSettings
 
 VALUES = 2_000_000
 """Numbers, names and objects in a page's candidates, or in a model's settings."""
 ORDINARY_VALUES = 200_000
 """In any other body."""
-LARGE = (RankBody, RescoreBody, ModelSettings)
+LARGE = (RankBody, RescoreBody, NewModelSettings)
 """What may be larger than an ordinary body."""
 
 _beside = ThreadPoolExecutor(1, "rankloop-decoding")

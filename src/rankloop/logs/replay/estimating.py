@@ -125,11 +125,10 @@ class Evaluator:
             return why
         ranks, free, places = impression.drawn()
         drawn = impression.score_values()[free]
-        raw = impression.matrix(self._logged.precision)
         try:
             weights = [
                 weigh(
-                    drawn, candidate.view.scores(candidate.view.scaler.apply(raw))[free], places,
+                    drawn, candidate.view.scores_of(impression, self._logged.precision)[free], places,
                     examination=self._theta[ranks], logged=logged_policy(drawer), new=candidate.policy,
                 )
                 for candidate in self._candidates
