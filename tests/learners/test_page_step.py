@@ -5,6 +5,7 @@ import pytest
 
 from rankloop.data.naming import document_numbers
 from rankloop.learners import Posterior
+from rankloop.learners.changes import part_of_change
 from rankloop.learners.merits import recall
 from rankloop.online import OnlineRanker
 
@@ -13,8 +14,9 @@ from ..proofs.dense_posterior import Dense
 PAGE, FEATURES, QUERIES, CANDIDATES = 4, 3, 6, 9
 
 
+@pytest.mark.parametrize("changing", [0.0, 0.5], ids=["features stay", "features change"])
 @pytest.mark.parametrize("weights", [None, [0.5, 0.0, -1.0]], ids=["from nothing", "given"])
-def test_weights_examination_and_merits_are_those_of_the_dense_update(weights):
+def test_weights_examination_and_merits_are_those_of_the_dense_update(weights, changing):
     """150 pages of six queries that come back; some documents are better than their features say."""
     rng = np.random.default_rng(5)
     queries = [rng.normal(size=(CANDIDATES, FEATURES)).astype(np.float32) for _ in range(QUERIES)]
@@ -23,22 +25,26 @@ def test_weights_examination_and_merits_are_those_of_the_dense_update(weights):
     ranker = OnlineRanker(learner, FEATURES, seed=3, page_size=PAGE, weights=weights)
     dense = Dense(learner, FEATURES, PAGE, None if weights is None else np.array(weights))
     ids = [str(document) for document in range(CANDIDATES)]
+    numbers = np.array([document_numbers(f"q{q}", ids) for q in range(QUERIES)])
     for _ in range(150):
         q = int(rng.integers(QUERIES))
-        page = ranker.rank(queries[q], query=f"q{q}", ids=ids)
-        liked = 1 / (1 + np.exp(1.0 - queries[q][page.documents] @ [1.0, -0.5, 0.0] - own[q, page.documents]))
+        X = queries[q] + (changing * rng.normal(size=queries[q].shape)).astype(np.float32)
+        page = ranker.rank(X, query=f"q{q}", ids=ids)
+        liked = 1 / (1 + np.exp(1.0 - X[page.documents] @ [1.0, -0.5, 0.0] - own[q, page.documents]))
         clicks = (rng.random(PAGE) < liked / np.arange(1, PAGE + 1)).astype(float)
         ranker.learn(page, clicks)
-        dense.learn(queries[q], page.documents, clicks, [(q, document) for document in page.documents.tolist()])
+        dense.learn(X, page.documents, clicks, numbers[q, page.documents].tolist())
     np.testing.assert_allclose(ranker.weights, dense.mean[PAGE:], rtol=1e-6)
     np.testing.assert_allclose(ranker.model.log_examination[1:], dense.mean[1:PAGE], rtol=1e-6)
     assert ranker.model.merits.variance[0] == pytest.approx(dense.tau, rel=1e-6)
-    for (q, document), (h, _) in dense.records.items():
-        [number] = document_numbers(f"q{q}", [ids[document]])
-        believed, informed = recall(ranker.model.merits, number, 0.3)
+    part = part_of_change(ranker.model.changes)
+    assert part == pytest.approx(dense.watched.changing, rel=1e-6)
+    assert (part > 0.0) == (changing > 0.0)
+    for number, (h, _, _) in dense.records.items():
+        believed, informed = recall(ranker.model.merits, number, 0.3, part)
         assert informed == pytest.approx(h, rel=1e-6)
-        assert believed == pytest.approx(dense.believed((q, document), 0.3), rel=1e-5)
+        assert believed == pytest.approx(dense.believed(number, 0.3), rel=1e-5)
     # What documents are worth beyond their features is found, as far as 150 pages of noisy clicks tell.
-    known = list(dense.records)
-    found = [dense.believed(name, 0.0) for name in known]
-    assert np.corrcoef(found, [own[name] for name in known])[0, 1] > 0.25
+    worth = dict(zip(numbers.ravel().tolist(), own.ravel(), strict=True))
+    found = [dense.believed(number, 0.0) for number in dense.records]
+    assert np.corrcoef(found, [worth[number] for number in dense.records])[0, 1] > 0.25

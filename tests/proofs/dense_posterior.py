@@ -2,7 +2,38 @@
 
 import numpy as np
 
+from rankloop.kernels.draws import mix
 from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, is_due
+
+
+class Watched:
+    """Documents whose features are compared from page to page, in 32 places; squares of how far u moved, and why."""
+
+    def __init__(self):
+        self.places, self.by_features, self.by_weights = {}, [], []
+
+    @property
+    def changing(self):
+        """λ; means over all comparisons, of which those before the last 256 fade."""
+        count = len(self.by_features)
+        fading = np.array([np.prod(1 - 1 / np.clip(np.arange(i + 2, count + 1), 1, 256)) for i in range(count)])
+        weight = fading / np.clip(np.arange(1, count + 1), 1, 256)
+        features, weights = (weight @ squares if count else 0.0 for squares in (self.by_features, self.by_weights))
+        return features / (features + weights) if features else 0.0
+
+    def meet(self, number, x, w):
+        """A document is shown with the features x, beside the candidates' mean, to a ranker with the weights w."""
+        place = (int(mix(np.uint64(number % 2**64))) >> 32) % 32
+        holder, met, passing, before, said = self.places.get(place, (None, 0, 0, None, None))
+        if holder == number:
+            self.by_features.append((w @ (x - before)) ** 2)
+            self.by_weights.append((w @ before - said) ** 2)
+            is_doubled = np.log2(met + 1) % 1 == 0
+            self.places[place] = (number, met + 1, passing + 8, *((x, w @ x) if is_doubled else (before, said)))
+        elif passing == 0:
+            self.places[place] = (number, 1, 8, x, w @ x)
+        else:
+            self.places[place] = (holder, met, passing - 1, before, said)
 
 
 class Dense:
@@ -15,7 +46,8 @@ class Dense:
         self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
         self.V = learner.prior_variance
         self.records: dict = {}
-        """By document: h and b."""
+        """By document: h, b and a."""
+        self.watched = Watched()
         self.tau, self.squares, self.known = learner.merit_variance, 0.0, 0.0
 
     def prior(self):
@@ -49,20 +81,23 @@ class Dense:
         self.taught = self.information - self.precision
         self.toward = self.information @ self.mean - self.precision @ self.prior_mean
 
-    def believed(self, name, u):
-        """E[η] of a document whose features say u: N(u, τ²) and its observations, by precision."""
-        h, b = self.records.get(name, (0.0, 0.0))
-        return (u / self.tau + b) / (1 / self.tau + h)
+    def believed(self, name, u, changing=None):
+        """E[η] of a document whose features say u: N(u, τ²) and observations, moved by what features say now."""
+        h, b, a = self.records.get(name, (0.0, 0.0, 0.0))
+        changing = self.watched.changing if changing is None else changing
+        return (u / self.tau + b + changing * (h * u - a)) / (1 / self.tau + h)
 
-    def remember(self, names, u, g, information):
-        """One more observation of each shown document; then τ² by the evidence."""
-        for name, own, slope, bend in zip(names, u, g, information, strict=True):
-            h, b = self.records.get(name, (0.0, 0.0))
-            self.records[name] = h + bend, b + slope + bend * self.believed(name, own)
-            self.squares += (self.believed(name, own) - own) ** 2
+    def remember(self, names, z, u, g, information):
+        """One more observation of each shown document, which is then met; then τ² by the evidence."""
+        changing = self.watched.changing
+        for name, x, own, slope, bend in zip(names, z, u, g, information, strict=True):
+            h, b, a = self.records.get(name, (0.0, 0.0, 0.0))
+            self.records[name] = h + bend, b + slope + bend * self.believed(name, own, changing), a + bend * own
+            self.squares += (self.believed(name, own, changing) - own) ** 2
             self.known += self.tau * (h + bend) / (1 + self.tau * (h + bend))
             guess, weight = self.learner.merit_variance, self.learner.merit_weight
             self.tau = (weight * guess + self.squares) / (weight + self.known)
+            self.watched.meet(name, x, self.mean[self.page :])
 
     def learn(self, X, documents, clicks, names=None):
         self.seen.append(X)
@@ -91,4 +126,5 @@ class Dense:
         self.mean = self.mean + np.linalg.solve(self.information, g)
         if names is not None:
             slopes = clicks - C * shares + (C - mu) * a / (a + mu) * shares
-            self.remember(names, u, slopes, C * shares * (1 - shares) + a * mu / (a + mu) * shares**2)
+            bends = C * shares * (1 - shares) + a * mu / (a + mu) * shares**2
+            self.remember(names, z[:, self.page :], u, slopes, bends)

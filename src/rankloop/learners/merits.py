@@ -11,6 +11,13 @@ document, with gradient g and information Δ of its own score, its step with the
 
     h ← h + Δ,   b ← b + g + Δ E[η].
 
+Where the features of the same document change, its pages told of other scores than today's. With a = Σ Δ u, what they
+said then, and λ, how far that has to be believed rather than today's u (`changes`),
+
+    E[η] = ω (u + τ² b) + λ ω τ² (h u − a):
+
+with λ = 1, a record is one of the merit alone, whatever features are.
+
 So what features do not explain is soon no longer asked of them: a ranker that meets few queries stops fitting them, and
 the pages of queries that come back can be better than any linear ranker's. τ² is corrected by the evidence, as the
 prior variance of the weights is: τ² = Σ m²/Σ(1 − ω), over the documents of each page.
@@ -42,11 +49,12 @@ NEAR = 8
 
 
 class Merits(NamedTuple):
-    """Places of documents: whose, h and b. `variance` is τ², Σ m² and Σ (1 − ω); `taken` how many places are."""
+    """Places of documents: whose, h, b and a. `variance` is τ², Σ m² and Σ (1 − ω); `taken` how many places are."""
 
     keys: NDArray[np.int64]
     informed: NDArray[np.float64]
     told: NDArray[np.float64]
+    said: NDArray[np.float64]
     variance: NDArray[np.float64]
     taken: NDArray[np.int64]
 
@@ -63,6 +71,7 @@ class Merits(NamedTuple):
             keys=np.zeros(places, np.int64),
             informed=np.zeros(places),
             told=np.zeros(places),
+            said=np.zeros(places),
             variance=np.array([variance, 0.0, 0.0]),
             taken=np.zeros(1, np.int64),
         )
@@ -119,8 +128,7 @@ def claim(merits, key):
         at = (at + 1) & last
     merits.taken[0] += 1
     merits.keys[at] = key
-    merits.informed[at] = 0.0
-    merits.told[at] = 0.0
+    _clear(merits, at)
     return at
 
 
@@ -146,13 +154,11 @@ def _release(merits, gap):
     while merits.keys[at] != 0:
         if (at - home(merits, merits.keys[at])) & last >= (at - gap) & last:
             merits.keys[gap] = merits.keys[at]
-            merits.informed[gap] = merits.informed[at]
-            merits.told[gap] = merits.told[at]
+            _copy(merits, at, merits, gap)
             gap = at
         at = (at + 1) & last
     merits.keys[gap] = 0
-    merits.informed[gap] = 0.0
-    merits.told[gap] = 0.0
+    _clear(merits, gap)
     merits.taken[0] -= 1
 
 
@@ -160,9 +166,21 @@ def _release(merits, gap):
 def _move(merits, larger):
     for at in range(merits.keys.size):
         if merits.keys[at] != 0:
-            place = claim(larger, merits.keys[at])
-            larger.informed[place] = merits.informed[at]
-            larger.told[place] = merits.told[at]
+            _copy(merits, at, larger, claim(larger, merits.keys[at]))
+
+
+@kernel
+def _clear(merits, at):
+    merits.informed[at] = 0.0
+    merits.told[at] = 0.0
+    merits.said[at] = 0.0
+
+
+@kernel
+def _copy(merits, at, other, place):
+    other.informed[place] = merits.informed[at]
+    other.told[place] = merits.told[at]
+    other.said[place] = merits.said[at]
 
 
 @kernel
@@ -172,17 +190,25 @@ def unknown_part(variance, informed):
 
 
 @kernel
-def recall(merits, key, u):
+def believed(merits, at, u, changing):
+    """E[η] of the document at a place, whose features say u; `changing` is λ."""
+    variance, informed = merits.variance[0], merits.informed[at]
+    unknown = unknown_part(variance, informed)
+    kept = (u + variance * merits.told[at]) * unknown
+    return kept + changing * (unknown * variance * (informed * u - merits.said[at]))
+
+
+@kernel
+def recall(merits, key, u, changing):
     """E[η] of a document whose features say u, and h."""
     at = find(merits, key)
     if at < 0:
         return u, 0.0
-    variance, informed = merits.variance[0], merits.informed[at]
-    return (u + variance * merits.told[at]) * unknown_part(variance, informed), informed
+    return believed(merits, at, u, changing), merits.informed[at]
 
 
 @kernel
-def recall_all(merits, documents, scores):
+def recall_all(merits, documents, scores, changing):
     """Put what is believed of the candidates in the place of what their features say."""
     if merits.taken[0] == 0:
         return
@@ -194,14 +220,14 @@ def recall_all(merits, documents, scores):
         among += 1
     centre /= among
     for i in range(n):
-        believed, informed = recall(merits, documents[i], scores[i] - centre)
+        expected, informed = recall(merits, documents[i], scores[i] - centre, changing)
         if informed > 0.0:
-            scores[i] = np.float32(centre + believed)
+            scores[i] = np.float32(centre + expected)
 
 
 @kernel
-def remember(merits, key, u, gradient, information, guess, weight):
-    """Let a page into a document's record, and into τ²; `guess` is its first value, which counts as `weight` documents.
+def remember(merits, key, u, gradient, information, changing, settings):
+    """Let a page into a document's record, and into τ², whose first guess counts as so many documents (`settings`).
 
     `gradient` and `information` are those of the page at the document, at its E[η].
     """
@@ -209,14 +235,14 @@ def remember(merits, key, u, gradient, information, guess, weight):
         return
     at = claim(merits, key)
     variance = merits.variance[0]
-    believed = (u + variance * merits.told[at]) * unknown_part(variance, merits.informed[at])
-    merits.told[at] += gradient + information * believed
+    merits.told[at] += gradient + information * believed(merits, at, u, changing)
     merits.informed[at] += information
-    unknown = unknown_part(variance, merits.informed[at])
-    merit = (u + variance * merits.told[at]) * unknown - u
+    merits.said[at] += information * u
+    merit = believed(merits, at, u, changing) - u
     merits.variance[1] += merit * merit
-    merits.variance[2] += 1.0 - unknown
-    merits.variance[0] = (weight * guess + merits.variance[1]) / (weight + merits.variance[2])
+    merits.variance[2] += 1.0 - unknown_part(variance, merits.informed[at])
+    weight = settings.merit_weight
+    merits.variance[0] = (weight * settings.merit_variance + merits.variance[1]) / (weight + merits.variance[2])
 
 
 @kernel
@@ -225,5 +251,6 @@ def fade(merits, kept):
     for at in range(merits.keys.size):
         merits.told[at] *= kept
         merits.informed[at] *= kept
+        merits.said[at] *= kept
     merits.variance[1] *= kept
     merits.variance[2] *= kept

@@ -7,6 +7,7 @@ import numpy as np
 
 from rankloop.kernels import kernel
 from rankloop.kernels.triangular import add_rows, solve_lower, solve_upper
+from rankloop.learners.changes import part_of_change, watch
 from rankloop.learners.merits import recall, remember
 from rankloop.learners.page_likelihood import (
     add_gradient,
@@ -57,21 +58,22 @@ def take_evidence(model, work, X, page, clicks, clicked):
     solve_lower(model.root, gradient)
     solve_upper(model.root, gradient, 0)
     if move(model, gradient, work.per_unit):
-        settings = model.settings
+        changing = part_of_change(model.changes)
         for t in range(page.size):
             key = work.base.documents[page[t]]
-            remember(model.merits, key, said[t], slopes[t], bends[t], settings.merit_variance, settings.merit_weight)
+            remember(model.merits, key, said[t], slopes[t], bends[t], changing, model.settings)
+            watch(model.changes, key, X[page[t]], work.centre, model.ranker.weights)
 
 
 @kernel
 def recall_shown(model, work, page, said, merits):
     """What the features say of each shown document, and what it is known to be worth beyond that."""
-    leading = model.log_examination.size
+    leading, changing = model.log_examination.size, part_of_change(model.changes)
     for t in range(page.size):
         u = 0.0
         for j in range(leading, leading + model.spread.size):
             u += work.rows[t, j] * work.mean[j]
-        believed, _ = recall(model.merits, work.base.documents[page[t]], u)
+        believed, _ = recall(model.merits, work.base.documents[page[t]], u, changing)
         said[t] = u
         merits[t] = believed - u
 

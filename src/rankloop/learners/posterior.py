@@ -22,6 +22,7 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 from rankloop.kernels.triangular import MANY, covariance, rows_for, solve_upper, whole_lanes
+from rankloop.learners.changes import Changes, part_of_change
 from rankloop.learners.contract import Cost, Learner, Weighing, Work, believe, compiled_settings, learn, show
 from rankloop.learners.merits import Merits, fade, recall_all
 from rankloop.learners.page_step import SHOWN, take_evidence
@@ -121,6 +122,7 @@ class Posterior(Learner, frozen=True):
             start_spread=np.zeros(1),
             start_within=np.zeros(1),
             merits=Merits.of(min(self.memory, 1), self.merit_variance),
+            changes=Changes.of(features, watched=self.memory > 0),
             settings=PosteriorSettings._of(self),
         )
 
@@ -217,6 +219,7 @@ class PosteriorModel(NamedTuple):
     start_spread: NDArray[np.float64]
     start_within: NDArray[np.float64]
     merits: Merits
+    changes: Changes
     settings: Any
 
 
@@ -259,7 +262,7 @@ class PosteriorWork(NamedTuple):
 @kernel
 def believe_posterior(model, documents, scores):
     """The features' word, and what documents have shown of their own."""
-    recall_all(model.merits, documents, scores)
+    recall_all(model.merits, documents, scores, part_of_change(model.changes))
 
 
 @implements(show, PosteriorModel)
