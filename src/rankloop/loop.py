@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rankloop import learners  # noqa: F401  (registers every learner's compiled functions)
 from rankloop.kernels import inlined_kernel, kernel
+from rankloop.kernels.borrowing import borrowed
 from rankloop.kernels.draws import QUERIES, below, stream_key
 from rankloop.learners.contract import believe, learn, show
 from rankloop.metrics.formulas import measure
@@ -101,6 +102,8 @@ def run_impressions(model, work, user, queries, pending, seed, first, last, told
     `queries` are the training split's arrays. `told_grades`: feedback is the page's true grades instead of clicks;
     `oracle`: the grades take the place of the scores. `measures` are the metrics that pages are measured by.
     """
+    model, work, user, queries = borrowed(model), borrowed(work), borrowed(user), borrowed(queries)
+    pending, measures, record = borrowed(pending), borrowed(measures), borrowed(record)
     ring, page_size = pending.page.shape
     delay = ring - 1
     for i in range(first, last):

@@ -31,9 +31,9 @@ def test_a_table_with_room_remembers_what_a_dictionary_does_through_every_growth
         merits.informed[claim(merits, key)] += information
         known[key] = known.get(key, 0.0) + information
     assert merits.taken[0] == len(known)
-    assert {key: merits.informed[find(merits, key)] for key in known} == known
-    assert find(merits, 401) == -1
-    assert find(merits, 0) == -1
+    assert {key: merits.informed[find(merits.keys, key)] for key in known} == known
+    assert find(merits.keys, 401) == -1
+    assert find(merits.keys, 0) == -1
 
 
 def test_a_full_table_makes_room_for_newcomers_at_the_cost_of_the_least_known():
@@ -42,10 +42,10 @@ def test_a_full_table_makes_room_for_newcomers_at_the_cost_of_the_least_known():
     for key in range(1, 2000):
         merits.informed[claim(merits, key)] = 1.0 if key % 10 else 100.0
     assert merits.taken[0] == np.count_nonzero(merits.keys) == FILL * places
-    kept = [key for key in range(1, 2000) if find(merits, key) >= 0]
+    kept = [key for key in range(1, 2000) if find(merits.keys, key) >= 0]
     well_known = sum(key % 10 == 0 for key in kept) / len(kept)
     assert well_known > 0.5  # a tenth of all that came
-    assert find(merits, 1999) >= 0
+    assert find(merits.keys, 1999) >= 0
 
 
 @examples(20)
@@ -61,7 +61,7 @@ def test_a_full_table_is_never_fuller_and_finds_all_that_it_holds(seed):
     held = merits.keys[merits.keys != 0].tolist()
     assert len(set(held)) == len(held) == merits.taken[0]
     for key in held:
-        place = find(merits, key)
+        place = find(merits.keys, key)
         assert [merits.informed[place], merits.told[place]] == known[key]
 
 

@@ -95,20 +95,20 @@ def _places(documents: int) -> int:
 
 
 @kernel
-def home(merits, key):
+def home(keys, key):
     """Where a document is looked for first."""
-    return np.int64(mix(np.uint64(key)) & np.uint64(merits.keys.size - 1))
+    return np.int64(mix(np.uint64(key)) & np.uint64(keys.size - 1))
 
 
 @kernel
-def find(merits, key):
+def find(keys, key):
     """The place of a document; −1 if it has none."""
-    if key == 0 or merits.keys.size == 0:
+    if key == 0 or keys.size == 0:
         return -1
-    last = merits.keys.size - 1
-    at = home(merits, key)
-    while merits.keys[at] != 0:
-        if merits.keys[at] == key:
+    last = keys.size - 1
+    at = home(keys, key)
+    while keys[at] != 0:
+        if keys[at] == key:
             return at
         at = (at + 1) & last
     return -1
@@ -117,13 +117,13 @@ def find(merits, key):
 @kernel
 def claim(merits, key):
     """The place of a document, which it gets if it had none: for which, in a full table, another gives up its own."""
-    at = find(merits, key)
+    at = find(merits.keys, key)
     if at >= 0:
         return at
     if merits.taken[0] >= np.int64(FILL * merits.keys.size):
-        _release(merits, _least_known(merits, home(merits, key)))
+        _release(merits, _least_known(merits, home(merits.keys, key)))
     last = merits.keys.size - 1
-    at = home(merits, key)
+    at = home(merits.keys, key)
     while merits.keys[at] != 0:
         at = (at + 1) & last
     merits.taken[0] += 1
@@ -152,7 +152,7 @@ def _release(merits, gap):
     last = merits.keys.size - 1
     at = (gap + 1) & last
     while merits.keys[at] != 0:
-        if (at - home(merits, merits.keys[at])) & last >= (at - gap) & last:
+        if (at - home(merits.keys, merits.keys[at])) & last >= (at - gap) & last:
             merits.keys[gap] = merits.keys[at]
             _copy(merits, at, merits, gap)
             gap = at
@@ -201,7 +201,7 @@ def believed(merits, at, u, changing):
 @kernel
 def recall(merits, key, u, changing):
     """E[η] of a document whose features say u, and h."""
-    at = find(merits, key)
+    at = find(merits.keys, key)
     if at < 0:
         return u, 0.0
     return believed(merits, at, u, changing), merits.informed[at]
@@ -212,17 +212,23 @@ def recall_all(merits, documents, scores, changing):
     """Put what is believed of the candidates in the place of what their features say."""
     if merits.taken[0] == 0:
         return
-    n = scores.size
-    step = sample_step(n)
-    centre, among = 0.0, 0
-    for i in range(0, n, step):
-        centre += scores[i]
+    centre = sample_mean(scores)
+    keys, informed = merits.keys, merits.informed
+    for i in range(scores.size):
+        at = find(keys, documents[i])
+        if at >= 0 and informed[at] > 0.0:
+            scores[i] = np.float32(centre + believed(merits, at, scores[i] - centre, changing))
+
+
+@kernel
+def sample_mean(scores):
+    """Of a sample of the candidates, as the features' centre is."""
+    step = sample_step(scores.size)
+    total, among = 0.0, 0
+    for i in range(0, scores.size, step):
+        total += scores[i]
         among += 1
-    centre /= among
-    for i in range(n):
-        expected, informed = recall(merits, documents[i], scores[i] - centre, changing)
-        if informed > 0.0:
-            scores[i] = np.float32(centre + expected)
+    return total / among
 
 
 @kernel
