@@ -73,7 +73,7 @@ def test_names_stand_apart_and_inside(values):
     model, engine, rival = values
     curve = curve_of([Point(0, "readers", model, engine, rival)], 0)
     heights = sorted(line.label_y for line in curve.lines)
-    assert min(high - low for low, high in pairwise(heights)) >= 14.9
+    assert min(high - low for low, high in pairwise(heights)) >= 17.9
     assert 0 < heights[0] < heights[-1] < HEIGHT
     assert all(line.strokes == [] and 0 <= line.end[0] <= WIDTH for line in curve.lines)
 

@@ -12,7 +12,7 @@ from rankloop.web.demo.tastes import TASTES
 
 WIDTH, HEIGHT = 340, 216
 _LEFT, _RIGHT, _TOP, _BOTTOM = 26, 98, 42, 36  # room for the numbers, the lines' names, the marks' words, the axis
-_LINE = 15  # between two lines of text
+_LINE = 18  # between two lines of text
 FEWEST = 1000
 """Visits for which there is room from the beginning, so that the curve grows and the axis stands."""
 

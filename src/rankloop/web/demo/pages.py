@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -70,7 +71,7 @@ class Demo:
         self._lesson: Lesson | None = None
         self._clicks = 0
         self._visits_then = 0
-        site.filters.update(pieces=pieces, percent=percent, ordinal=ordinal)
+        site.filters.update(pieces=pieces, percent=percent, ordinal=ordinal, dotted=dotted)
         for path, show in (("", self._search), ("/crowd", self._watch), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
@@ -225,6 +226,15 @@ class Demo:
             "live": False,
         }
         return self._site.page(request, template, **(common | values))
+
+
+def dotted(name: str) -> Markup:
+    """A name that may be broken after its dots.
+
+    >>> dotted("os.path")
+    Markup('os.<wbr>path')
+    """
+    return Markup(".<wbr>").join(name.split("."))
 
 
 def ordinal(number: int) -> str:
