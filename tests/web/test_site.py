@@ -57,7 +57,7 @@ def test_every_answer_has_the_headers_that_forbid_everything_else(client):
 def test_what_goes_wrong_is_a_page_that_says_so(client):
     answer = client.get("/trouble")
     assert answer.status_code == 404
-    assert "there is no model &#39;shop&#39;" in answer.text
+    assert "There is no model &#39;shop&#39;." in answer.text
 
 
 def test_a_form_of_this_site_acts_once_it_has_its_token(client, acted):

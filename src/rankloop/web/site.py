@@ -58,6 +58,7 @@ class Site:
             trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         self._environment.globals |= {"static": address_of, "release": __version__}
+        self._environment.filters["sentence"] = sentence
         pages.add_route("/static/{name:path}", static_file, ["GET"])
         pages.add_route("/sign-in", self._sign_in_page, ["GET"])
         self.post("/sign-in", self._sign_in, needs_admin=False)
@@ -115,9 +116,9 @@ class Site:
 
     def _trouble(self, request: Request, error: RequestError | StoreError) -> Response:
         """A page that says what is wrong, to a person who may know."""
-        return self.page(
-            request, "trouble.html", status=status_of(error), title="Something went wrong", message=str(error)
-        )
+        status = status_of(error)
+        title = "Not found" if status == 404 else "Something went wrong"
+        return self.page(request, "trouble.html", status=status, title=title, message=str(error))
 
     def _finished(self, response: R) -> R:
         for name, value in HEADERS.items():
@@ -200,6 +201,15 @@ class Site:
     async def _sign_out(self, request: Request, _: dict[str, str]) -> Response:
         self._sessions.pop(self._session(request)[0], None)
         return RedirectResponse("/sign-in", 303)
+
+
+def sentence(message: str) -> str:
+    """An error as a page tells it.
+
+    >>> sentence("there is no model 'shop'")
+    "There is no model 'shop'."
+    """
+    return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '?', '!')) else '.'}"
 
 
 def _set_session(request: Request, response: Response, session: str) -> None:

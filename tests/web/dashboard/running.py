@@ -10,13 +10,14 @@ import numpy as np
 import uvicorn
 from tests.patience import PATIENCE
 
+from rankloop.learners import ROLTR
 from rankloop.live.events import Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.http import create_app
 from rankloop.live.log import Click, Close, Control, Show, settle
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.service import Service, now
-from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
+from rankloop.live.settings import Guards, IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import starting_point
 from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import Snapshot
@@ -84,6 +85,12 @@ def shop(name="shop", **settings):
     return ModelSettings(name=name, **defaults | settings)
 
 
+def outlet(name="outlet"):
+    """A model that ranks against everybody's taste and learns too slowly to notice: its guard comes on."""
+    start = Weights((-2.0, 0.0, 2.0, -3.0))
+    return shop(name, learner=ROLTR(learning_rate=1e-6), start=start, guards=Guards(control=0.2))
+
+
 def rank(service, query="red shoes", ids="abcdefgh", client=None, model="shop"):
     """Ask for a page, as a customer's search does."""
     candidates = [{"id": id, "features": [1 - place / 10, 0.5, 0.5, 0.5]} for place, id in enumerate(ids)]
@@ -110,18 +117,19 @@ def make_model(store, settings, at=None):
     return model
 
 
-def make_past(store, settings, minutes, per_minute, *, seed=1):
-    """A model with a past: every minute some people who like TASTE came, and the model learned from them."""
-    began = now() - minutes * MINUTE
+def make_past(store, settings, minutes, per_minute, *, seed=1, minute=MINUTE, asks=None):
+    """A model with a past: every minute some people came, and the model learned from them. They like TASTE, or ask and
+    like what `asks` says; `minute` is how many milliseconds one lasts, so that a past can have days."""
+    began = now() - minutes * minute
     model = make_model(store, settings, began)
     fold, ranking = Fold(settings, starting_point(settings).weights), Ranking(settings)
     draw = np.random.default_rng(seed)
     saved, number = store.last_offset(), store.reserve(model, 10_000 * (1 + minutes * per_minute // 10_000))
-    for minute in range(minutes):
+    for passed in range(minutes):
         entries = []
         for visit in range(per_minute):
-            at = began + minute * MINUTE + visit * MINUTE // (per_minute + 1)
-            entries += _visit(model, number, at, settings, fold, ranking, draw)
+            at = began + passed * minute + visit * minute // (per_minute + 1)
+            entries += _visit(model, number, at, fold, ranking, draw, *(asks or _anything)(draw))
             number += 1
         with store.transaction() as transaction:
             first = transaction.next_offset()
@@ -130,25 +138,29 @@ def make_past(store, settings, minutes, per_minute, *, seed=1):
         for event in events.values():
             if event.kind == Kind.CLOSED:
                 fold.apply(event, events[decode(event.kind, event.body).shown])
-        if minute % max(1, minutes // 40) == 0 or minute == minutes - 1:
-            last, at = store.last_offset(), began + (minute + 1) * MINUTE
+        if passed % max(1, minutes // 40) == 0 or passed == minutes - 1:
+            last, at = store.last_offset(), began + (passed + 1) * minute
             with store.transaction() as transaction:
                 assert transaction.save_snapshot(Snapshot(model, fold.version, last, at, fold.state()), expects=saved)
             saved = last
     return model
 
 
-def _visit(model, number, at, settings, fold, ranking, draw):
-    """One person's page, clicks and leaving, as log entries."""
-    X = draw.random((20, len(settings.names))).astype(np.float32)
+def _anything(draw):
+    """One of fifty queries with documents drawn anew, and how much somebody likes each."""
+    X = draw.random((20, len(FEATURES))).astype(np.float32)
     X = X[np.argsort(-X[:, 0], kind="stable")]
     client = draw.bytes(16)
     request = Request(f"query {draw.integers(50)}", client, [f"doc-{i + 1}" for i in range(20)], X, 10, {})
+    return request, 1 / (1 + np.exp(-4 * (X @ TASTE - 1.1)))
+
+
+def _visit(model, number, at, fold, ranking, draw, request, likes):
+    """One person's page, clicks and leaving, as log entries."""
     page = ranking.rank(fold.view(), request, number).impression
-    likes = 1 / (1 + np.exp(-4 * (X[page.page] @ TASTE - 1.1)))
-    clicked = np.flatnonzero(draw.random(10) < likes / np.arange(1, 11)).tolist()
+    clicked = np.flatnonzero(draw.random(len(page.page)) < likes[page.page] / np.arange(1, len(page.page) + 1)).tolist()
     return [
-        Show(model, number, at, client, encode(page), 10, page.group, page.displacement),
+        Show(model, number, at, request.client, encode(page), len(page.page), page.group, page.displacement),
         Click(model, number, at + 500, clicked, [1.0] * len(clicked)),
         Close(model, number, at + 900, "asked"),
     ]

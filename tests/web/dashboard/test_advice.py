@@ -5,10 +5,12 @@ import types
 import numpy as np
 import pytest
 
+from rankloop.live.alerts import alert_of
 from rankloop.live.events import Event, Group, Kind
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.live.stores.rows import Snapshot
+from rankloop.live.watching import Period
 from rankloop.web.dashboard.advice import DAY, changed, to_do
 from rankloop.web.dashboard.health import State
 from rankloop.web.dashboard.intervals import Sums
@@ -21,16 +23,16 @@ WELL = [State("Store", "good", "healthy"), State("Learner", "good", "healthy")]
 SEEN = EMPTY._replace(ever={int(Group.LEARNED): {0: Sums(10, 5.0, 5.0)}})
 
 
-def model(mode="learning", **more):
+def model(mode="learning", guarded=False, **more):
     settings = ModelSettings(name="shop", features=("bm25", "price"), **more)
-    return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode))
+    return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode, guarded=guarded))
 
 
-def told(reading=SEEN, states=WELL, guard=None, warnings=(), **more):
+def told(reading=SEEN, states=WELL, guard=None, alerts=(), **more):
     one = model(**more)
     guard = guard or Guard()
     reading = reading._replace(guard=guard)
-    return to_do(one, reading, verdict(guard, one.settings.guards), states, list(warnings))
+    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts)
 
 
 @pytest.mark.parametrize(
@@ -38,10 +40,11 @@ def told(reading=SEEN, states=WELL, guard=None, warnings=(), **more):
     [
         ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped: Restart.", "/service"),
         ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
-        ({"guard": compared(0.5, 0.7)}, "roll back", "/models/shop/history"),
+        ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
+        ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
         ({"guards": Guards(control=0.0)}, "control group", "/new"),
-        ({"warnings": ["Nobody has a name."]}, "Nobody has a name.", ""),
+        ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
         ({}, "too little to compare", "/models/shop/experiments"),
         ({"guard": compared(0.53, 0.5, pages=8_000)}, "more pages: then this difference", "/models/shop/experiments"),

@@ -48,7 +48,7 @@ def test_a_models_page_answers_five_questions_on_the_first_screen(service, visit
     assert re.fullmatch(r"\+\d+ %", page.locator("#answer .huge").inner_text())
     assert re.fullmatch(r"between \+\d+ % and \+\d+ %", page.locator("#answer .interval").inner_text())
     answers = {"Since when": ", version ", "How sure": "sure, however often you look",
-               "What changed": "it counts", "What to do": "Nothing. It goes on learning"}  # fmt: skip
+               "What changed": "it counts", "What to do": "Nothing. It keeps learning"}  # fmt: skip
     for question, answer in answers.items():
         told = page.locator("#five > div", has=page.get_by_text(question, exact=True))
         expect(told).to_contain_text(answer)
@@ -289,7 +289,7 @@ def test_a_query_is_picked_and_its_orders_stand_beside_each_other_with_reasons(s
     click(service, shown, [shown["ranking"][0]])
     page = visit(f"{service.url}/models/shop/queries")
     page.get_by_label("Query").fill("RED  shoes")
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Show").click()
     expect(page.locator(".orders .lead")).to_contain_text("“red shoes”")
     engine, model = (
         page.get_by_role("region", name=name).locator(".document") for name in ("Your engine", "The model")

@@ -139,7 +139,8 @@ def test_what_is_not_there_is_a_page_that_says_so(client):
     for address in ("/models/nobody", "/models/shop/charts/x.csv", "/models/shop/charts/learning.exe"):
         answer = client.get(address)
         assert answer.status_code == 404
-        assert "there is no" in answer.text or "no such chart" in answer.text
+        assert "<h1>Not found</h1>" in answer.text
+        assert "There is no model &#39;nobody&#39;.<" in answer.text or "No such chart" in answer.text
     assert client.get("/models/shop/act/roll-back?version=-1").status_code == 422
     assert client.get("/models/shop/act/roll-back?version=999999").status_code == 404
 
@@ -306,6 +307,19 @@ def test_an_alert_is_on_the_page_while_it_lasts_and_is_the_next_thing_to_do(clie
     monkeypatch.setattr(service.service.alarms, "of", lambda model: [missing, over])
     text = client.get("/models/shop").text
     sentence = missing.sentence.replace("'", "&#39;")
-    assert f'<p class="notice bad" role="status">{sentence}' in text
-    assert f"<dd>{sentence}" in text
+    assert f'<div class="card todo bad-edge"><dt>What to do</dt><dd>{sentence} <span class="since">Since <time' in text
+    assert text.count(sentence) == 1
     assert "rating&#39; lies far beyond" not in text
+
+
+def test_what_cannot_wait_stands_above_the_answer_and_what_can_below_it(client, service, monkeypatch):
+    first, second, mild = (
+        alert_of("shop", Period(*of, 5)) for of in (("missing", "a"), ("missing", "b"), ("constant", "c"))
+    )
+    monkeypatch.setattr(service.service.alarms, "of", lambda model: [first, second, mild])
+    text = client.get("/models/shop").text
+    places = [
+        text.index(part)
+        for part in ("Feature &#39;b&#39; is 0", "Does it help?", "Feature &#39;a&#39; is 0", "Feature &#39;c&#39; has")
+    ]
+    assert places == sorted(places)

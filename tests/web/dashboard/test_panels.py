@@ -15,7 +15,7 @@ from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.rows import Tally
 from rankloop.web.dashboard import panels
 from rankloop.web.dashboard.intervals import Sums
-from rankloop.web.dashboard.panels import card, whisker
+from rankloop.web.dashboard.panels import card, per_page, whisker
 from rankloop.web.dashboard.reading import EMPTY, Day
 from rankloop.web.dashboard.tallied import CONTROL, GUARDED, LEARNED
 from rankloop.web.dashboard.verdict import Verdict
@@ -140,3 +140,9 @@ def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
     assert found.pages == 8
     assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
     assert card(one, None).verdict.words == "Too early to say"
+
+
+def test_clicks_per_page_of_both_orders_since_the_model_was_made():
+    learned, control = {0: Sums(10, 5.0, 5.0)}, {0: Sums(4, 4.0, 4.0)}
+    assert per_page(EMPTY._replace(ever={LEARNED: learned, CONTROL: control})) == (0.5, 1.0)
+    assert per_page(EMPTY._replace(ever={LEARNED: learned})) is None

@@ -49,12 +49,13 @@ def summed(clicks, who) -> tuple[Sums, bytes]:
     [
         (compared(0.7, 0.5), GUARDS, "good", "Better than the engine’s order: +4"),
         (compared(0.52, 0.5, 1_000), GUARDS, "open", "No clear difference from the engine’s order yet: "),
+        (Guard(), GUARDS, "open", "No pages to compare yet: it takes at least 50 in each order."),
         (compared(0.5, 0.5, 100, 0.05), GUARDS, "open", "Not enough control pages yet to compare: 5 of at least 50."),
         (compared(0.5, 0.5, 100, 0.91), GUARDS, "open", "Not enough learned pages yet to compare: 9 of at least 50."),
         (compared(2.0, 0.5, people=7), GUARDS, "open",
          "Not enough people with control pages yet to compare: about 7, and it takes more than 20."),
-        (compared(0.5, 0.5), Guards(control=0), "open", "Nobody can say whether it helps: this model has no control"),
-        (compared(0.5, 0.5), Guards(falls_back=0), "open", "Nobody can say how sure a difference is: people are only"),
+        (compared(0.5, 0.5), Guards(control=0), "open", "This model has no control group, so its gain cannot"),
+        (compared(0.5, 0.5), Guards(falls_back=0), "open", "This model has no guard, so people are not counted"),
     ],
 )  # fmt: skip
 def test_the_verdict(guard, guards, tone, text):

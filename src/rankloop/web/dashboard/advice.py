@@ -7,6 +7,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rankloop.display import counted, listed
+from rankloop.live.alerts import Alert
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
@@ -23,15 +24,18 @@ NOTABLE = 0.02
 
 
 class Advice(NamedTuple):
-    """A sentence, and where it leads; `tone` is good, open or bad."""
+    """A sentence, and where it leads; `tone` is good, open or bad. `since` when it is about something that lasts."""
 
     tone: str
     text: str
     label: str = ""
     address: str = ""
+    since: int | None = None
 
 
-def to_do(model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence[State], warnings: list[str]) -> Advice:
+def to_do(
+    model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence[State], alerts: Sequence[Alert]
+) -> Advice:
     """The next step: the most urgent thing first."""
     place = f"/models/{quote(model.settings.name)}"
     broken = next((state for state in states if state.tone == "bad"), None)
@@ -41,18 +45,19 @@ def to_do(model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence
         return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
     if verdict.tone == "bad":
         text = "Look at what it learned, and roll back to a version from before."
+        if model.view().guarded:
+            text = "Few people see it now, so there is no hurry: roll back, or let it learn until a trial goes well."
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
-        return Advice(
-            "open", f"It is {model.view().mode}: it learns nothing.", "Resume learning", f"{place}/act/resume"
-        )
+        return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
     if not model.settings.guards.compares:
         text = "Make a model with a control group, so that its gain can be measured."
         return Advice("open", text, "New model", "/new")
-    if warnings:
-        return Advice("open", warnings[0])
+    if alerts:
+        tone = "bad" if alerts[0].severity == "bad" else "open"
+        return Advice(tone, alerts[0].sentence, since=alerts[0].started)
     if verdict.tone == "good":
-        return Advice("good", "Nothing. It goes on learning by itself.", "See where it helps", f"{place}/queries")
+        return Advice("good", "Nothing. It keeps learning by itself.", "See where it helps", f"{place}/queries")
     return Advice("open", _wait(reading, model), "Or start an experiment", f"{place}/experiments")
 
 

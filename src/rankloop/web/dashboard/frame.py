@@ -7,6 +7,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rankloop.live.errors import RequestError
 from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
@@ -52,7 +53,12 @@ class Frame:
 
     def model(self, request: Request) -> LiveModel:
         """The model that the address names."""
-        return self.service.registry.get(request.path_params["model"])
+        name = request.path_params["model"]
+        try:
+            return self.service.registry.get(name)
+        except RequestError as error:
+            # The API says which request lists them; whoever reads a page has a link there.
+            raise RequestError(error.code, f"there is no model {name[:80]!r}") from None
 
     def asked(self, request: Request) -> tuple[LiveModel, Over]:
         """The model, and the stretch of time to look at."""

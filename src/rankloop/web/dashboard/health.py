@@ -27,20 +27,19 @@ def store_state(trouble: str | None) -> State:
 
 
 def learner_state(service: Service, model: LiveModel | None = None, waiting_since: int | None = None) -> State:
-    """The learner of this process, and how far it is behind for a model."""
+    """The learner of this process, and how far a model is behind the log. That another process learns is as it should
+    be, while it keeps up."""
     learner = service.learner
-    if learner is None:
-        return State("Learner", "open", "elsewhere", "This process only ranks and logs; another one learns.")
-    if not learner.alive:
+    if learner is not None and not learner.alive:
         return State("Learner", "bad", "stopped", "Ranking continues with the last state. Restart the service.")
-    if learner.error:
+    if learner is not None and learner.error:
         return State("Learner", "bad", "waiting", f"{learner.error}. Ranking continues with the last state.")
-    if model is not None and model.id not in learner.folds():
-        return State("Learner", "open", "elsewhere", "Another process learns for this model.")
+    is_elsewhere = learner is None or (model is not None and model.id not in learner.folds())
     behind = now() - waiting_since if waiting_since is not None else 0
     if behind > SLOW:
-        return State("Learner", "open", "behind", f"It is {behind / 1000:,.0f} s behind the log and catching up.")
-    return State("Learner", "good", "healthy")
+        then = ": is the process that learns running?" if is_elsewhere else " and catching up."
+        return State("Learner", "open", "behind", f"It is {behind / 1000:,.0f} s behind the log{then}")
+    return State("Learner", "good", "in another process" if is_elsewhere else "healthy")
 
 
 def lag_seconds(waiting_since: int | None) -> float:

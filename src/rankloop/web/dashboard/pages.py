@@ -114,14 +114,13 @@ class _Looking:
         reading = await self._frame.readings.model(model, over)
         summary = panels.summary(self._service, model, reading)
         alerts = await self._alerts(model)
-        warnings = [one.sentence for one in alerts]
         return {
             "over": over,
             "overs": offered(age_minutes(model)),
             "reading": reading,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
-            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], warnings),
+            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
             "exploration": panels.exploration(model, reading),

@@ -106,12 +106,26 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
+        "ever": per_page(reading),
         "verdict": found,
         "whisker": whisker(found),
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,
     }
+
+
+class PerPage(NamedTuple):
+    """Clicks per page of both orders."""
+
+    learned: float
+    control: float
+
+
+def per_page(reading: Reading) -> PerPage | None:
+    """Since the model was made; None if one of the orders has had no page."""
+    learned, control = (pages(reading.ever.get(group, {})) for group in (LEARNED, CONTROL))
+    return PerPage(learned.mean, control.mean) if learned.shown and control.shown else None
 
 
 class Whisker(NamedTuple):

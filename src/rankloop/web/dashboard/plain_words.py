@@ -83,8 +83,8 @@ def _start(settings: ModelSettings) -> str:
     start = settings.start
     if isinstance(start, IncomingOrder):
         feature = settings.names[start.feature] if isinstance(start.feature, int) else start.feature
-        by = f", by {feature}," if feature else ""
-        return f"In your engine’s order{by} and leaves it step by step as clicks tell it to."
+        by = f" (by {feature})" if feature else ""
+        return f"In your engine’s order{by}, and leaves it step by step as clicks tell it to."
     if isinstance(start, Weights):
         return "With weights that were given, and goes on from there."
     return "Knowing nothing: its first pages are shuffled widely."
@@ -93,7 +93,7 @@ def _start(settings: ModelSettings) -> str:
 def _learner(settings: ModelSettings) -> str:
     learner = settings.learner
     if learner.draws_weights:
-        how = "explores as far as it is unsure, which is less and less"
+        how = "explores only where it is unsure, and so less and less"
     elif learner.policy_temperature is not None and not math.isinf(learner.policy_temperature):
         how = "explores by chance: better results are more likely to be on top"
     else:
@@ -110,5 +110,5 @@ def _missing(settings: ModelSettings) -> str:
 def _control(settings: ModelSettings) -> str:
     share = settings.guards.control
     if not share:
-        return "Nobody: so nobody can say whether the model helps."
+        return "Nobody, so whether the model helps cannot be measured."
     return f"{percent(share)} of people always get the engine’s order, to compare with."

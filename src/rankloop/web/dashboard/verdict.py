@@ -61,19 +61,23 @@ def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
     """The learned order against the engine's: what the guard's own comparison, between people, says in either
     direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure. `unit`: what is counted."""
     if guards.control == 0:
-        return Verdict("open", "Nobody can say", "Nobody can say whether it helps: this model has no control group.")
+        return Verdict("open", "Not measured", "This model has no control group, so its gain cannot be measured.")
     if not guards.compares:
         return Verdict(
-            "open", "Nobody can say", "Nobody can say how sure a difference is: people are only counted by a guard."
+            "open",
+            "Not measured",
+            "This model has no guard, so people are not counted and its gain cannot be measured.",
         )
     learned, control = guard.learned, guard.incoming
     if guard.is_on:
-        trial = f"on trial, {learned.pages} of {TRIAL} pages so far"
         return Verdict(
             "bad",
             "No, it hurts",
-            f"Worse than the engine’s order, beyond chance: most people see the engine’s now ({trial}).",
+            "Worse than the engine’s order, beyond chance, so most people see the engine’s now. "
+            f"The learned order is on trial: {learned.pages} of {TRIAL} pages so far.",
         )
+    if not learned.pages and not control.pages:
+        return Verdict("open", "Too early to say", f"No pages to compare yet: it takes at least {LEAST} in each order.")
     for group, sums, people in (
         ("control", control, guard.incoming_people),
         ("learned", learned, guard.learned_people),
