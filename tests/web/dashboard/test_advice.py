@@ -42,6 +42,7 @@ def told(reading=SEEN, states=WELL, guard=None, alerts=(), **more):
         ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
         ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
+        ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
         ({"guards": Guards(control=0.0)}, "control group", "/new"),
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),

@@ -319,7 +319,7 @@ def test_a_model_is_connected_exported_and_replayed_from_its_page(service, visit
     page.goto(f"{service.url}/models/shop/export")
     page.get_by_label("Format").select_option("Solr")
     page.locator("#check").click()
-    expect(page.get_by_role("region", name="What leaves")).to_contain_text("of first results stay")
+    expect(page.get_by_role("region", name="What leaves")).to_contain_text("of pages keep their first result")
     with page.expect_download() as download:
         page.locator("#download").click()
     assert re.fullmatch(r"shop-\d+\.solr\.json", download.value.suggested_filename)
@@ -328,3 +328,7 @@ def test_a_model_is_connected_exported_and_replayed_from_its_page(service, visit
     page.locator("#begin").click()
     expect(page.get_by_role("region", name="Replay")).to_contain_text("PDGD", timeout=1000 * PATIENCE)
     assert page.complaints == []
+    # On a phone a table is a list, and its caption as wide as that.
+    page.set_viewport_size({"width": 360, "height": 740})
+    caption, table = (page.locator(f"#replayed {part}").first.bounding_box() for part in ("caption", "table"))
+    assert caption["width"] == table["width"]

@@ -11,7 +11,7 @@ import pytest
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.events import Event, Kind
 from rankloop.live.http.recent import BOUNDS, KEPT_MINUTES, Answers, Recent
-from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, gain, learning, rewards
+from rankloop.web.dashboard.charts import CHARTS, Line, Plot, Source, errors, gain, latency, learning, rewards
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
 from rankloop.web.dashboard.trail import Known
@@ -113,3 +113,9 @@ def test_an_interval_without_an_end_goes_beyond_the_chart_and_says_so_in_the_fil
     drawn = msgspec.json.decode(msgspec.json.encode(plot.document()))
     assert drawn["y_range"][1] < 300 < drawn["series"][0]["high"][0]
     assert "inf" in plot.table()
+
+
+def test_requests_are_counted_in_whole_numbers():
+    nothing = Source(shop(), EMPTY, {}, {})
+    assert errors(nothing).document()["counts"]
+    assert not latency(nothing).document()["counts"]

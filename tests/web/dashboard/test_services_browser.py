@@ -126,6 +126,11 @@ def test_a_challenger_learns_in_shadow_and_is_promoted(tmp_path, visit, pictures
         expect(page.get_by_role("status")).to_contain_text("in shadow")
         expect(page.locator(".challenger")).to_contain_text("next")
         page.screenshot(path=pictures / "challenger.png", full_page=True)
+        # It has a page, which leads back here and asks for nothing.
+        page.goto(f"{service.url}/models/next")
+        expect(page.locator("#answer .words")).to_have_text("Challenges shop")
+        expect(page.locator("#walk")).to_have_count(0)
+        page.locator("#five").get_by_role("link", name="Experiments").click()
         page.locator("#promote-next").click()
         page.locator("#confirm").click()
         expect(page.get_by_role("status")).to_contain_text("is the model now")
@@ -148,7 +153,7 @@ def test_a_stopped_learner_is_shown_as_such(tmp_path, visit, pictures):
         assert rank(service)["ranking"]
         page.goto(f"{service.url}/models/shop/act/pause")
         page.locator("#confirm").click()
-        expect(page.get_by_role("alert").first).to_contain_text("the learner has stopped")
+        expect(page.get_by_role("alert").first).to_contain_text("The learner has stopped")
         page.goto(service.url)
         expect(page.locator("#states li", has_text="Learner")).to_contain_text("stopped")
 

@@ -13,7 +13,7 @@ from rankloop.live.guard import FEWEST, LEAST, Guard, KeptGuard, Sums
 from rankloop.live.guard import compared as between
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.sequential import PARTS
-from rankloop.web.dashboard.verdict import Verdict, pages_to_go, signed_share, unsure, verdict
+from rankloop.web.dashboard.verdict import Verdict, judged, pages_to_go, signed_share, unsure, verdict
 
 GUARDS = Guards()
 
@@ -214,3 +214,10 @@ def test_an_interval_without_an_end_says_at_least():
     found = Verdict("good", "Yes, it helps", "", 1.7, 0.19, math.inf)
     assert (found.interval, found.bounded) == ("at least +19 %", False)
     assert Verdict("good", "Yes, it helps", "", 0.6, 0.5, 0.8).bounded
+
+
+def test_a_challenger_is_not_judged_by_pages_that_nobody_sees():
+    settings = ModelSettings(name="next", features=("price",), challenges="shop")
+    told = judged(settings, compared(0.7, 0.5))
+    assert (told.tone, told.words, told.gain) == ("open", "Challenges shop", None)
+    assert judged(ModelSettings(name="shop", features=("price",)), compared(0.7, 0.5)).words == "Yes, it helps"

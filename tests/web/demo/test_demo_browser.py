@@ -312,6 +312,11 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     page.locator("#results button.link").nth(7).tap()
     page.wait_for_selector(f"#results:not([data-impression='{was}'])")
     assert page.locator(".move.up").count() >= 1
+    # What the click did is on the screen, however far down it was.
+    page.locator("#results li").last.scroll_into_view_if_needed()
+    box = page.locator("#lesson").bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] < 740
     still(page)
     picture(page, "demo-phone", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -370,3 +375,15 @@ CONTRASTS = """() => {
   }
   return least;
 }"""
+
+
+def test_there_is_something_to_stop_only_while_visitors_come_and_send_stays_on_one_line(visit):
+    page = visit(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    before = page.locator("#send").bounding_box()
+    assert not page.locator("#stop").is_visible()
+    page.locator("#send").tap()
+    page.wait_for_selector("#stop", state="visible")
+    assert page.locator("#send").bounding_box() == before
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    stop(page)
+    page.wait_for_selector("#stop", state="hidden")

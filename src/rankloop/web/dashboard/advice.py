@@ -41,6 +41,9 @@ def to_do(
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
         return Advice("bad", f"{broken.part} {broken.word}: {broken.note}", "Look at the service", "/service")
+    if other := model.settings.challenges:
+        text = f"Wait until it has learned, then compare it with {other}: promote it or drop it."
+        return Advice("open", text, "Experiments", f"/models/{quote(other)}/experiments")
     if not reading.ever and not reading.open:
         return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
     if verdict.tone == "bad":

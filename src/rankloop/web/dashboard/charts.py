@@ -90,6 +90,8 @@ class Plot(NamedTuple):
     join: bool = True
     """Whether lines go on behind a gap."""
     marks: Sequence[Mark] = ()
+    counts: bool = False
+    """Whether values are whole numbers, so that nothing lies between two of them."""
 
     def document(self) -> dict[str, Any]:
         """As charts.js draws it."""
@@ -295,7 +297,7 @@ def errors(source: Source) -> Plot:
         Line("refused (4xx)", [answers.refused for answers in minutes.values()], line=3),
         Line("failed (5xx)", [answers.failed for answers in minutes.values()], line=2),
     ]
-    return Plot([minute * 60 for minute in minutes], "time", "responses per minute", series, time=True)
+    return Plot([minute * 60 for minute in minutes], "time", "responses per minute", series, time=True, counts=True)
 
 
 CHARTS = {

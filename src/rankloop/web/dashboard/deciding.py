@@ -46,8 +46,8 @@ OFFERED = {
 CHALLENGER_ACTIONS = {
     "promote": (
         "Promote",
-        "{name} takes the model’s place, with its settings and all that it has learned. States from before stay, to "
-        "roll back to.",
+        "{name} takes the model’s place, with its settings and all that it has learned. Earlier states are kept, so "
+        "you can roll back.",
     ),
     "drop": ("Drop", "{name} and what it has learned are forgotten; an experiment that it is part of ends."),
 }

@@ -32,7 +32,7 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_of,
 )
-from rankloop.web.dashboard.verdict import Verdict, verdict
+from rankloop.web.dashboard.verdict import Verdict, judged
 
 BARS = 12
 CHANGES = 8
@@ -87,7 +87,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     gain, base = None, control.per_page.value if control else None
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
-    found = verdict(reading.guard or Guard(), model.settings.guards, unit_of(model.settings))
+    found = judged(model.settings, reading.guard or Guard())
     return {
         "states": [
             health.store_state(reading.trouble),
@@ -173,17 +173,12 @@ class Card(NamedTuple):
         """What a page is worth is counted in."""
         return unit_of(self.model.settings)
 
-    @property
-    def challenges(self) -> str | None:
-        """The model in whose shadow it learns, if so."""
-        return self.model.settings.challenges
-
 
 def card(model: LiveModel, day: Day | None) -> Card:
     """What the overview says about a model."""
     view = model.view()
     if day is None:
-        unknown = verdict(Guard(), model.settings.guards)
+        unknown = judged(model.settings, Guard())
         return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []])
     step = day_step(day)
     times = by_time(day.tallies, step)

@@ -21,11 +21,10 @@ from rankloop.live.service import Service, now
 from rankloop.live.start import Report, starting_point
 from rankloop.live.stores.rows import Snapshot, Tally
 from rankloop.web.dashboard.examination import believed
-from rankloop.web.dashboard.plain_words import unit_of
 from rankloop.web.dashboard.recent import Page, Shown, newest, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
 from rankloop.web.dashboard.trail import Known, known_at
-from rankloop.web.dashboard.verdict import Verdict, unsure, verdict
+from rankloop.web.dashboard.verdict import Verdict, judged, unsure
 
 FRESH = 0.9
 """Seconds for which a reading is new enough."""
@@ -204,7 +203,7 @@ class Readings:
             tallies = store.tallies(model.id, first + -first % span, span=span, rank=0)
             newest = [Snapshot(model.id, *kept[model.id], 0, b"")] if model.id in kept else []
             guard = self._newest_counts(model, newest)[1] or Guard()
-            days[model.id] = Day(span, tallies, verdict(guard, model.settings.guards, unit_of(model.settings)))
+            days[model.id] = Day(span, tallies, judged(model.settings, guard))
         return days
 
     def _history(

@@ -10,7 +10,7 @@ from rankloop.errors import SettingsError
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.intervals import anytime_half_width, half_width
-from rankloop.web.dashboard.plain_words import feature_name
+from rankloop.web.dashboard.plain_words import feature_name, unit_of
 
 SURE = 0.95
 """Two orders that are alike are ever called better or worse with probability 1 − this at most."""
@@ -55,6 +55,14 @@ class Verdict(NamedTuple):
     def surely(self) -> str:
         """How sure one is, never quite."""
         return "" if self.sure is None else _sure(self.sure)
+
+
+def judged(settings: ModelSettings, guard: Guard) -> Verdict:
+    """What is said of a model, by its kept comparison. Of a challenger there is none, as nobody sees its pages."""
+    if other := settings.challenges:
+        text = f"It learns in shadow: nobody sees its pages. How it is doing is on the experiments page of {other}."
+        return Verdict("open", f"Challenges {other}", text)
+    return verdict(guard, settings.guards, unit_of(settings))
 
 
 def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:

@@ -51,6 +51,7 @@
     return Math.max(Math.ceil(longest) + 14, u.axes[0].least || 0);
   }
 
+  const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((one) => [one, 2 * one, 5 * one]); // steps between numbers of things
   const HALF = 38; // half a time below the axis, the longest that there is
   /* How far apart times stand, at least: with seconds they are longer. */
   function apart(u, index, low, high, wide) {
@@ -149,8 +150,8 @@
     const range = data.y_range;
     const lone = data.time ? 120 : 1; // room around a single value; nothing is counted below 0
     const around = (x) => [x < 0 ? x - lone : Math.max(0, x - lone), x + lone];
-    const across = Object.assign({}, axis, data.whole ? { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] } : {}, data.time ? { size: 40, space: apart, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
-    const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 });
+    const across = Object.assign({}, axis, data.whole ? { incrs: WHOLE } : {}, data.time ? { size: 40, space: apart, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
+    const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 }, data.counts ? { incrs: WHOLE } : {});
     return {
       width: width, height: height, series: series, bands: bands, padding: [10, data.time ? HALF : 14, 0, 0],
       scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
