@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-challengers bench-steering regret components clean
+.PHONY: help run demo pictures test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-challengers bench-steering regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -103,6 +103,10 @@ regret: $(VENV)/.installed-dev     ## what learning costs: the study of regret o
 
 demo: $(VENV)/.installed           ## a search that learns while you click
 	@$(BIN)/rankloop demo
+
+pictures: $(VENV)/.installed-dev components  ## the pictures of the documentation: dashboard, study viewer, demo
+	@$(BIN)/python -m website.pictures
+	@$(BIN)/python -m website.capture
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .cache dist build site

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from PIL import Image
 
@@ -25,6 +25,7 @@ VISITORS_A_FRAME = 70
 _PACE = 100  # milliseconds between two frames of something that moves
 _GLIDE = 700  # how long demo.js lets a result glide
 _PATIENCE = 600_000.0
+RANKLOOP = (sys.executable, "-c", "from rankloop.cli import main; main()")
 
 # A pointer, for a screenshot has none; and what is animated waits to be moved on by hand.
 _STAGE = """
@@ -133,28 +134,35 @@ def encode(frames: list[Frame], path: Path, width: int = WIDTH) -> None:
 
 
 @contextmanager
-def demonstration() -> Iterator[str]:
-    """A demo on a free port: its address."""
-    command = [sys.executable, "-c", "from rankloop.cli import main; main()", "demo", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+def served(*command: str, told: Literal["stdout", "stderr"] = "stdout") -> Iterator[str]:
+    """What a command of rankloop serves on a free port: its address, as it is told first on one of its streams."""
+    arguments = [*RANKLOOP, *command, "--port", "0", "--no-browser"]
+    with subprocess.Popen(arguments, **{told: subprocess.PIPE}, text=True) as process:
         try:
-            assert process.stdout is not None
-            said = process.stdout.readline()  # when the first page is there
+            said = getattr(process, told).readline()  # when the first page is there
             found = re.search(r"http://[\d.:]+", said)
             if found is None:
-                raise RuntimeError(f"the demo did not start: {said!r}")
+                raise RuntimeError(f"rankloop {command[0]} did not start: {said!r}")
             yield found[0]
         finally:
             process.terminate()
 
 
-def main() -> None:
-    """Play the story and write the picture."""
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """A browser."""
     from playwright.sync_api import sync_playwright
 
-    browser_path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    with demonstration() as url, sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+    path = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def main() -> None:
+    """Play the story and write the picture."""
+    with served("demo") as url, browsing() as browser:
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.set_default_timeout(_PATIENCE)
         page.add_init_script(_STAGE)
@@ -162,7 +170,6 @@ def main() -> None:
         page.emulate_media(color_scheme="dark")
         page.evaluate("pointer.remove(); document.getAnimations().forEach((one) => one.finish())")
         page.screenshot(path=DARK)
-        browser.close()
     encode(frames, STORY)
     seconds = sum(frame.milliseconds for frame in frames) / 1000
     print(f"{STORY}: {len(frames)} frames, {seconds:.1f} s, {STORY.stat().st_size / 1e6:.2f} MB")
