@@ -73,17 +73,18 @@ def measured(body: dict[str, Any], visits: int, seed: int, scaling: str) -> dict
             "way_by_visits": way, "boldest": made.boldest, "fates": made.fates}  # fmt: skip
 
 
-HEAD = """# A shop, and the README's own words
+HEAD = """# A shop that learns
 
-A simulated shop (`benchmarks/shop/world.py`): 2,000 products, 13 features of wild scales, 50 candidates a search in an
-engine's order, people with an examination curve and a trust of their own, about one and a half clicks a page, a page in
-ten never closed. The model is the one that the README creates. *The way* leads from the engine's nDCG@10 (0) to that of
-a supervised linear ranker which was told every grade (1), on searches that nobody made. Written by `make bench-shop`.
+This page shows how fast the model from the README learns in a simulated shop (`benchmarks/shop/world.py`). The shop has
+2,000 products, 13 features on very different scales, and 50 candidates per search in an engine's order. Its visitors have
+position bias and trust bias, and click about one and a half times per page; one page in ten is never closed. Progress is
+measured in nDCG@10 on unseen searches: 0 is the engine, 1 is a supervised linear ranker trained on every grade. Written by
+`make bench-shop`.
 """
 FOOT = """
-*Boldest*: the lowest place in the engine's order that stood on rank 1 or 2 of the first hundred pages. *README*: all 13
-features, the engine's score among them, and `"start": "incoming"`. *Order alone*: the same without the engine's score.
-*Score named*: `"start": {"from": "incoming", "feature": "engine"}`, so that scores and not places are the start.
+*Boldest*: the lowest position in the engine's order that reached rank 1 or 2 within the first hundred pages. *README*: all
+13 features, including the engine's score, and `"start": "incoming"`. *Order alone*: the same without the engine's score.
+*Score named*: `"start": {"from": "incoming", "feature": "engine"}`, which starts from scores instead of positions.
 *ROLTR*: the README's request with ROLTR and features scaled by query.
 """
 
