@@ -79,7 +79,7 @@ def _told(row: dict[str, Any]) -> str:
     return f"{row['lift']:+.1%} clicks: {drafts:,.0f} pages interleaved, {groups:,.0f} in two groups"
 
 
-HEAD = """| places moved | gain in clicks | pages, interleaved | told right | pages, in two groups | told right |
+HEAD = """| places moved | gain in clicks | pages, interleaved | correct | pages, two groups | correct |
 |---:|---:|---:|---:|---:|---:|
 """
 
