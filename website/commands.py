@@ -10,9 +10,9 @@ import typer
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 TITLE = """# Command line
 
-Every command, its arguments and its options, as `--help` prints them. Results go to standard output, progress to
-standard error; `--json`, where there is one, prints one JSON document and nothing else. Exit codes: 0, done; 1, a run
-of a study failed or a log is not sound; 2, a mistake in the request, explained in one sentence.
+Look up any command, its arguments and its options here, or with `--help`. Results go to standard output, progress to
+standard error; `--json`, if available, prints one JSON document and nothing else. Exit codes: 0, success; 1, a run
+of a study failed or a log is damaged; 2, a user error, explained in one sentence.
 
 This page is written by `python -m website.commands`.
 """

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankloop.client import Client
 
 app = typer.Typer(
-    help="Online learning to rank: rankers that learn, while they are being used, from what people click.",
+    help="Online learning to rank: search rankers that learn from clicks while people use them.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -41,9 +41,10 @@ Generalise = Annotated[
         help="this-collection (folds fixed, seeds random) or similar-collections (folds random).",
     ),
 ]
-Url = Annotated[str, typer.Option(help="Where the service listens.")]
+Url = Annotated[str, typer.Option(help="The service's URL.")]
 Key = Annotated[
-    str | None, typer.Option(envvar="RANKLOOP_API_KEY", help="An API key with the scope admin, if one is needed.")
+    str | None,
+    typer.Option(envvar="RANKLOOP_API_KEY", help="An API key with the scope admin, if the service needs one."),
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes; all cores by default.")]
 
@@ -68,7 +69,7 @@ Plugin = Annotated[
     list[str] | None,
     typer.Option(
         callback=_load_plugins,
-        help="A module, or a .py file, with learners, users, rankers or attributes of your own; may be repeated.",
+        help="A module or .py file with your own learners, users, rankers or attributes; may be repeated.",
         metavar="MODULE",
     ),
 ]
@@ -83,9 +84,9 @@ def group(name: str, help: str) -> typer.Typer:
 
 @app.callback(invoke_without_command=True)
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Online learning to rank: rankers that learn, while they are being used, from what people click."""
+    """Online learning to rank: search rankers that learn from clicks while people use them."""
     if version:
         typer.echo(f"rankloop {__version__}")
         raise typer.Exit

@@ -13,9 +13,11 @@ from rankloop.settings import require_choice
 
 @app.command()
 def bench(
-    quick: Annotated[bool, typer.Option(help="A small working set, for a first look.")] = False,
+    quick: Annotated[bool, typer.Option(help="A small working set, for a quick look.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the table as Markdown.")] = None,
-    on: Annotated[str, typer.Option(help="Where: `cpu`, or `gpu`, many runs side by side on a CUDA device.")] = "cpu",
+    on: Annotated[
+        str, typer.Option(help="Where to run: `cpu`, or `gpu` for many runs in parallel on a CUDA device.")
+    ] = "cpu",
     json: Json = False,
 ) -> None:
     """Measure speed and memory as ratios in one run: against reading memory, NumPy and scikit-learn."""

@@ -8,7 +8,7 @@ import typer
 from rankloop.cli.app import URL, Json, Key, Url, group, service_at
 from rankloop.cli.terminal import out, print_json
 
-commands = group("challenger", "Try another learner on a model's pages, in shadow; promote it or drop it.")
+commands = group("challenger", "Test another learner in shadow on a model's pages; promote it or drop it.")
 
 Model = Annotated[str, typer.Argument(help="The model whose pages it learns from.")]
 Name = Annotated[str, typer.Argument(help="The challenger.")]
@@ -23,7 +23,7 @@ def start(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.SETTING."),
+        typer.Option("--set", help="SETTING=VALUE for the learner, or scaling, start, late_updates, guards.SETTING."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="By default the model's name and a number.")] = None,
     url: Url = URL,
@@ -38,7 +38,7 @@ def start(
 
 @commands.command()
 def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """What is known of a model's challengers. Look as often as you like."""
+    """Show what is known about a model's challengers. Look as often as you like."""
     with service_at(url, key) as client:
         known = client.challengers(model)
     if json:
@@ -52,7 +52,7 @@ def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> N
 
 @commands.command()
 def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """Let a challenger take the model's place; a roll back returns to the states from before."""
+    """Let a challenger take the model's place; a roll back returns to earlier states."""
     with service_at(url, key) as client:
         promoted = client.promote_challenger(model, name)
     if json:
@@ -64,7 +64,7 @@ def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Jso
 
 @commands.command()
 def drop(model: Model, name: Name, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """Forget a challenger; an experiment that it is part of ends."""
+    """Delete a challenger; any experiment it is part of ends."""
     with service_at(url, key) as client:
         dropped = client.drop_challenger(model, name)
     if json:

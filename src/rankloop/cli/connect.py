@@ -20,19 +20,19 @@ def connect(
         ),
     ],
     model: Annotated[str, typer.Option(help="The live model.")] = "search",
-    url: Annotated[str, typer.Option(help="Where the engine reaches the service.")] = "http://localhost:8080",
-    id_field: Annotated[
-        str, typer.Option(help="The documents' field that holds their ids; _id is not in _source.")
-    ] = "id",
+    url: Annotated[str, typer.Option(help="The service's URL, as the engine sees it.")] = "http://localhost:8080",
+    id_field: Annotated[str, typer.Option(help="The field that holds document ids; _id is not in _source.")] = "id",
     query_path: Annotated[
         str | None,
-        typer.Option(help="Where a search has its text, such as $._request.query.multi_match.query, to log it."),
+        typer.Option(
+            help="The path of the query text in a search, such as $._request.query.multi_match.query, for the log."
+        ),
     ] = None,
     folder: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = Path("rankloop-connection"),
 ) -> None:
     """Write the requests that make a search engine re-rank with a live model: feature set, search, connector, pipeline.
 
-    Shapes are those of the engines' documentation; look at them before you send them.
+    The formats follow the engines' documentation; check the files before you send them.
     """
     from rankloop.files import write_text
     from rankloop.interchange.connecting import Connection, connection_files

@@ -13,12 +13,12 @@ from rankloop.display import size
 if TYPE_CHECKING:
     from rankloop.data.store.reports import Listed, Report
 
-commands = group("data", "Collections: what is there, import your own, make synthetic ones.")
+commands = group("data", "List, import and generate collections.")
 
 
 @commands.command("list")
 def list_(json: Json = False) -> None:
-    """What can be loaded: synthetic worlds, what you imported, and the published sets with their ids."""
+    """List what you can load: synthetic worlds, your imports, and published collections with their ids."""
     from rankloop import data
 
     stored = data.listing()
@@ -39,7 +39,7 @@ def add(
     zero_based: Annotated[bool, typer.Option(help="The files number their features from 0.")] = False,
     json: Json = False,
 ) -> None:
-    """Import SVMlight/LETOR files once; afterwards they open in milliseconds.
+    """Import SVMlight/LETOR files once; after that they open in milliseconds.
 
     Example: [bold]rankloop data add mq2008 ~/letor/MQ2008[/bold], then [bold]rankloop run --data mq2008[/bold].
     """
@@ -57,7 +57,7 @@ def info(
     scale: Scale = 1.0,
     json: Json = False,
 ) -> None:
-    """Shapes, grades, documents per query, where it came from, and how it differs from what was published."""
+    """Describe a collection: sizes, grades, documents per query, source, and differences from the published one."""
     from rankloop import data
 
     with working(f"opening {name}"):
@@ -85,10 +85,10 @@ def remove(
 def make(
     name: Annotated[str, typer.Argument(help="mslr-like, yahoo-like, istella-like or tiny.")],
     scale: Scale = 1.0,
-    fold: Annotated[int, typer.Option(help="Which fold: other queries of the same world.")] = 1,
+    fold: Annotated[int, typer.Option(help="The fold: different queries of the same world.")] = 1,
     json: Json = False,
 ) -> None:
-    """Make a synthetic world now (loading one makes it on first use)."""
+    """Generate a synthetic world now (otherwise it is generated on first use)."""
     from rankloop import data
 
     with working(f"making {name} at scale {scale:g}"):

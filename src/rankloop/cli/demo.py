@@ -11,14 +11,16 @@ from rankloop.cli.terminal import err, open_browser, out, working
 
 @app.command()
 def demo(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8090,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free one.")] = 8090,
     store: Annotated[
         str | None, typer.Option(help="Keep the log in this SQLite file; by default it is deleted with the demo.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of pages and simulated visitors: the same seed, the same story.")] = 1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of pages and simulated visitors; the same seed gives the same results.")
+    ] = 1,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Search the Python standard library with a ranking that learns from your clicks, and from 1,000 visitors'."""
+    """Search the Python documentation with a ranking that learns from your clicks and those of 1,000 visitors."""
     from rankloop.settings import require_seed
     from rankloop.web.demo.engine import Engine
     from rankloop.web.demo.serving import PATIENCE, free_port, run_demo

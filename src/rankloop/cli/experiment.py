@@ -17,21 +17,21 @@ def start(
     model: Model,
     arm: Annotated[
         list[str] | None,
-        typer.Option(help="incoming, learned or a model's name; repeated. The first is what others are held against."),
+        typer.Option(help="incoming, learned or a model's name; may be repeated. Others are compared with the first."),
     ] = None,
-    share: Annotated[float, typer.Option(help="Of the people who see the learned order.")] = 0.1,
+    share: Annotated[float, typer.Option(help="Share of the people who see the learned order.")] = 0.1,
     url: Url = URL,
     key: Key = None,
     json: Json = False,
 ) -> None:
-    """Interleave from now on: by default the incoming order with the learned one."""
+    """Start interleaving: by default, the incoming order with the learned one."""
     with service_at(url, key) as client:
         _show(client.start_experiment(model, arm or ("incoming", "learned"), share=share), json)
 
 
 @commands.command()
 def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """What experiments say, the newest first. Look as often as you like."""
+    """Show the results of experiments, newest first. Look as often as you like."""
     with service_at(url, key) as client:
         known = client.experiments(model)
     if json:
@@ -45,7 +45,7 @@ def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> N
 
 @commands.command()
 def stop(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """Stop interleaving; pages that are still open will count."""
+    """Stop interleaving; pages that are still open will still count."""
     with service_at(url, key) as client:
         _show(client.stop_experiment(model), json)
 

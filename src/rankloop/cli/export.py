@@ -18,7 +18,7 @@ STDOUT = "-"
 Out = Annotated[str, typer.Option(help="The file to write; - is standard output.")]
 SplitName = Annotated[str, typer.Option(help="train, vali or test.")]
 
-commands = group("export", "Rankers, rankings and grades for other tools.")
+commands = group("export", "Export models, rankers, rankings and grades to other tools.")
 
 
 @commands.command()
@@ -29,7 +29,7 @@ def model(
     out: Out = STDOUT,
     plugin: Plugin = None,
 ) -> None:
-    """A live model, as it was kept last, for another system; and how far it ranks there as it does here."""
+    """Export a live model's last saved state to another system, and measure how closely it ranks like the original."""
     from rankloop.interchange import export_model
     from rankloop.live.exporting import leaving, newest_pages
     from rankloop.live.loading import load
@@ -62,7 +62,7 @@ def ranker(
     label: Annotated[str | None, typer.Option(help="In a results folder: this label.")] = None,
     seed: Annotated[int | None, typer.Option(help="In a results folder: this seed.")] = None,
 ) -> None:
-    """A learned ranker as JSON: weights, features, and how it was learned."""
+    """Export a learned ranker as JSON: weights, features, and how it was learned."""
     from rankloop.interchange.rankers import ranker_text, read_ranker
 
     if source.is_dir():
@@ -85,9 +85,9 @@ def run(
     split: SplitName = "test",
     out: Out = STDOUT,
     tag: Annotated[str, typer.Option(help="The name of the run in the file.")] = "rankloop",
-    depth: Annotated[int | None, typer.Option(help="Only so many documents per query.")] = None,
+    depth: Annotated[int | None, typer.Option(help="Only this many documents per query.")] = None,
 ) -> None:
-    """A TREC run: the ranker's ranking of a split, for trec_eval or ir-measures."""
+    """Export a TREC run: the ranker's ranking of a split, for trec_eval or ir-measures."""
     from rankloop.interchange.trec import run_lines
 
     queries = _split(data, fold, scale, split)
@@ -103,7 +103,7 @@ def qrels(
     out: Out = STDOUT,
     exponential: Annotated[bool, typer.Option(help="Write 2^grade − 1 instead of the grade.")] = False,
 ) -> None:
-    """TREC qrels: the grades of a split."""
+    """Export TREC qrels: the grades of a split."""
     from rankloop.interchange.trec import qrels_lines
 
     queries = _split(data, fold, scale, split)

@@ -9,7 +9,7 @@ import typer
 from rankloop.cli.app import STORE, Json, group
 from rankloop.cli.terminal import err, out, print_json, print_table, table
 
-commands = group("keys", "API keys of a service, and the secret that signs impression ids.")
+commands = group("keys", "Manage a service's API keys and the secret that signs impression ids.")
 
 Store = Annotated[str, typer.Option(help="The log: a SQLite file, or postgresql://…")]
 
@@ -21,7 +21,7 @@ def create(
     store: Store = STORE,
     json: Json = False,
 ) -> None:
-    """Make a key. It is printed once; the store keeps only its hash."""
+    """Create a key. It is printed once; the store keeps only its hash."""
     from rankloop.live.events import now
     from rankloop.live.keys import create_key
     from rankloop.live.stores import opened
@@ -32,7 +32,7 @@ def create(
 
 @commands.command("list")
 def list_(store: Store = STORE, json: Json = False) -> None:
-    """All keys, and what they may do."""
+    """List all keys and what they may do."""
     from rankloop.logs.access import existing
 
     with existing(store) as log:
@@ -73,8 +73,8 @@ def rotate(
 
 
 @commands.command()
-def revoke(name: Annotated[str, typer.Argument(help="The key to refuse from now on.")], store: Store = STORE) -> None:
-    """No longer accept a key."""
+def revoke(name: Annotated[str, typer.Argument(help="The key to revoke.")], store: Store = STORE) -> None:
+    """Revoke a key."""
     from rankloop.live.events import now
     from rankloop.live.keys import revoke_key
     from rankloop.logs.access import existing
@@ -87,9 +87,9 @@ def revoke(name: Annotated[str, typer.Argument(help="The key to refuse from now 
 @commands.command()
 def rotate_secret(
     store: Store = STORE,
-    drop_after: Annotated[float, typer.Option(help="Days after which a replaced secret is forgotten.")] = 30.0,
+    drop_after: Annotated[float, typer.Option(help="Days after which a replaced secret is dropped.")] = 30.0,
 ) -> None:
-    """Sign impression ids with a new secret; those signed before stay valid until theirs is forgotten."""
+    """Sign impression ids with a new secret; ids signed before stay valid until the old secret is dropped."""
     from rankloop.live.events import now
     from rankloop.live.tokens import SECRET_BYTES, SETTLING
     from rankloop.logs.access import existing

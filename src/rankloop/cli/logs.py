@@ -21,7 +21,7 @@ LEFT = """
 - states that somebody rolled back or refolded to, in the log's events of that, until compact deletes those
 - backups and exports made before"""
 
-commands = group("log", "The log of a service: move it, check it, keep it small. All of it may run beside the service.")
+commands = group("log", "Back up, move, verify, compact or erase a service's log, even while the service runs.")
 
 Store = Annotated[str, typer.Argument(help="The log: a SQLite file, or postgresql://…")]
 NewStore = Annotated[str, typer.Argument(help="The new log: a SQLite file, or an empty database, postgresql://…")]
@@ -41,7 +41,7 @@ def export(
     model: Annotated[str | None, typer.Option(help="For clicks and UBI: the pages of this model only.")] = None,
     json: Json = False,
 ) -> None:
-    """Write the whole log, as it is now, into one file that checks itself; or pages and clicks as UBI 1.3 or Parquet.
+    """Write the whole log into one file with a checksum; or pages and clicks as UBI 1.3 or Parquet.
 
     The file is as secret as the log: it holds keys' hashes and the secrets that sign impression ids.
     """
@@ -67,9 +67,11 @@ def export(
 
 @commands.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="What export wrote.")], store: NewStore, json: Json = False
+    file: Annotated[Path, typer.Argument(help="A file written by `rankloop log export`.")],
+    store: NewStore,
+    json: Json = False,
 ) -> None:
-    """Put an exported log into an empty store of either kind, all or nothing."""
+    """Import an exported log into an empty store of either kind, all or nothing."""
     from rankloop.logs.importing import import_log
 
     with progress("importing", shown=not json) as update:
@@ -102,7 +104,7 @@ def verify(store: Store, plugin: Plugin = None, json: Json = False) -> None:
 @commands.command()
 def compact(
     store: Store,
-    keep_days: Annotated[float, typer.Option(help="Delete what is older, as far as no model needs it.")],
+    keep_days: Annotated[float, typer.Option(help="Delete older events, unless a model needs them.")],
     json: Json = False,
 ) -> None:
     """Delete old events and snapshots. What models have learned stays, and so do the counts on the dashboard."""
@@ -118,7 +120,7 @@ def compact(
 
 @commands.command()
 def backup(store: Store, file: NewFile, json: Json = False) -> None:
-    """Put a copy of one moment aside while the service runs: a SQLite file, or an export of a PostgreSQL log."""
+    """Make a consistent copy while the service runs: a SQLite file, or an export of a PostgreSQL log."""
     from rankloop.live.events import now
     from rankloop.logs.importing import back_up
 
@@ -129,9 +131,11 @@ def backup(store: Store, file: NewFile, json: Json = False) -> None:
 
 @commands.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="What backup wrote.")], store: NewStore, json: Json = False
+    file: Annotated[Path, typer.Argument(help="A file written by `rankloop log backup`.")],
+    store: NewStore,
+    json: Json = False,
 ) -> None:
-    """Make a new log from a backup; an existing one is never overwritten."""
+    """Create a new log from a backup; an existing one is never overwritten."""
     from rankloop.logs.importing import restore
 
     with progress("restoring", shown=not json) as update:
@@ -171,13 +175,13 @@ def suspects(
     model: Annotated[str, typer.Option(help="The model.")],
     pages: Annotated[int, typer.Option(min=1, help="How many of its newest pages to look at.")] = 20_000,
     out_file: Annotated[
-        Path | None, typer.Option("--out", help="Write the suspects here, for erase --clients.")
+        Path | None, typer.Option("--out", help="Write the suspects to this file, for `erase --clients`.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Clients who click for one feature or one document as nobody else does; exit code 1 if there are any.
+    """Find clients who click for one feature or one document as nobody else does; exit code 1 if there are any.
 
-    Look at them before anything is erased: an unusual taste is no crime.
+    Look at them before you erase anything: unusual taste is not abuse.
     """
     from rankloop.logs.suspecting import find_suspects
 

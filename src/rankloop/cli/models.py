@@ -13,7 +13,7 @@ from rankloop.cli.terminal import err, out, print_json, print_table, table
 from rankloop.display import counted, signed
 from rankloop.errors import DataError, SettingsError
 
-commands = group("models", "Models of a running service: make, list, pause, resume, freeze, roll back, delete.")
+commands = group("models", "Create, list, pause, resume, freeze, roll back or delete models of a running service.")
 
 MAKING = 180.0
 """Seconds for a new model: the first one of its kind may have to be compiled."""
@@ -24,9 +24,9 @@ Model = Annotated[str, typer.Argument(help="The model's name.")]
 
 @commands.command()
 def create(
-    name: Annotated[str | None, typer.Argument(help="What the model is to be called; part of its address.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The model's name; part of its URL.")] = None,
     features: Annotated[
-        list[str] | None, typer.Argument(help="The features that come with each candidate, by name.")
+        list[str] | None, typer.Argument(help="The names of the features you send with each candidate.")
     ] = None,
     settings: Annotated[
         Path | None,
@@ -36,12 +36,12 @@ def create(
         list[str] | None,
         typer.Option("--set", help="SETTING=VALUE, such as page_size=20, guards.control=0.1 or learner.learner=ROLTR."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option(help="Only say where it would start.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Only report where it would start.")] = False,
     url: Url = URL,
     key: Key = None,
     json: Json = False,
 ) -> None:
-    """Make a model: it starts in the order in which candidates come, and learns from there.
+    """Create a model: it starts from the order in which you send candidates, and learns from there.
 
     Example: [bold]rankloop models create shop bm25 price stars[/bold].
     """
@@ -63,7 +63,7 @@ def create(
 
 @commands.command("list")
 def list_(url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """All models, and what each is doing."""
+    """List all models and what each is doing."""
     with service_at(url, key) as client:
         known = client.models()
     if json:
@@ -84,7 +84,7 @@ def list_(url: Url = URL, key: Key = None, json: Json = False) -> None:
 
 @commands.command()
 def show(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """One model: what it is doing and what it has learned."""
+    """Show what a model is doing and what it has learned."""
     with service_at(url, key) as client:
         _show(client.model(model), json)
 
@@ -112,7 +112,7 @@ def freeze(model: Model, url: Url = URL, key: Key = None, json: Json = False) ->
 
 @commands.command()
 def states(model: Model, url: Url = URL, key: Key = None, json: Json = False) -> None:
-    """The kept states that a model can return to, the newest first."""
+    """List the saved states a model can return to, newest first."""
     with service_at(url, key) as client:
         kept = client.snapshots(model)
     if json:
@@ -128,12 +128,12 @@ def states(model: Model, url: Url = URL, key: Key = None, json: Json = False) ->
 @commands.command()
 def roll_back(
     model: Model,
-    version: Annotated[int, typer.Argument(help="A kept state, as `rankloop models states` lists them.")],
+    version: Annotated[int, typer.Argument(help="A saved state, as listed by `rankloop models states`.")],
     url: Url = URL,
     key: Key = None,
     json: Json = False,
 ) -> None:
-    """Return to a kept state; learning goes on from there, and nothing is lost: what was left is kept, too."""
+    """Return to a saved state and learn on from there; nothing is lost, since the current state is saved too."""
     with service_at(url, key) as client:
         before = client.model(model)["version"]
         now = client.roll_back(model, version)
@@ -147,12 +147,12 @@ def roll_back(
 @commands.command()
 def delete(
     model: Model,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = URL,
     key: Key = None,
     json: Json = False,
 ) -> None:
-    """Forget a model and its challengers; its pages stay in the log until it is compacted."""
+    """Delete a model and its challengers; its pages stay in the log until it is compacted."""
     with service_at(url, key) as client:
         client.model(model)  # a wrong name is said before anybody is asked
         if not yes:

@@ -25,20 +25,20 @@ LEVEL = 0.01
 @app.command()
 def propensities(
     source: Annotated[str, typer.Argument(help="A service's log (a SQLite file, postgresql://…), or a click log.")],
-    model: Annotated[str | None, typer.Option(help="Of a service's log: this model only.")] = None,
+    model: Annotated[str | None, typer.Option(help="In a service's log: this model only.")] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Of a service's log: whether people trust the top. Reads every page.")
+        bool, typer.Option("--trust", help="In a service's log: test whether people trust the top. Reads every page.")
     ] = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """How likely people are to look at each rank, relative to the first.
+    """Estimate how likely people are to examine each rank, relative to the first.
 
-    A service's log: from the swaps that its models drew, with 95 % intervals. A click log (CSV or TSV with query,
-    document, rank and click): from documents that were shown at several ranks for the same query.
+    In a service's log: from the swaps in its models' own pages, with 95 % intervals. In a click log (CSV or TSV with
+    query, document, rank and click): from documents that were shown at several ranks for the same query.
 
     With `--trust`: a document clicked with probability p at rank 1 is clicked with slope · p + shift at rank k. Where
-    people look by rank alone every shift is 0; a test says whether that can be. The model's scores predict attraction,
+    people examine by rank alone, every shift is 0, which is tested. The model's scores predict attraction,
     and need only be correlated with it.
     """
     if _is_service_log(source):

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 def queries(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
     label: Annotated[str, typer.Argument(help="The method, by its label.")],
-    against: Annotated[str, typer.Option(help="The method that it is compared with.")] = "PDGD",
-    metric: Annotated[str | None, typer.Option(help="Which of the study's metrics; the first by default.")] = None,
+    against: Annotated[str, typer.Option(help="The method to compare it with.")] = "PDGD",
+    metric: Annotated[str | None, typer.Option(help="The metric; the study's first by default.")] = None,
     grid: Annotated[str | None, typer.Option(help="This grid only.")] = None,
     collection: Annotated[str | None, typer.Option(help="This collection only.")] = None,
     user: Annotated[str | None, typer.Option(help="This user only.")] = None,
     worst: Annotated[int, typer.Option(min=0, help="How many of the worst queries to list.")] = 10,
-    picture: Annotated[Path | None, typer.Option(help="Also draw it: a .png, .svg or .pdf file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also write a plot: a .png, .svg or .pdf file.")] = None,
     json: Json = False,
 ) -> None:
-    """Compare two methods query by query on the test split, at the end of their runs: which queries are worse now?
+    """Compare two methods query by query on the test split, at the end of their runs.
 
     Example: [bold]rankloop results queries results/quick ROLTR --against PDGD --user noisy[/bold].
     """

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 @commands.command()
 def refold(
     store: Store,
-    model: Annotated[str, typer.Option(help="The model to compute anew.")],
+    model: Annotated[str, typer.Option(help="The model to recompute.")],
     yes: Annotated[bool, typer.Option("--yes", help="Serve the new weights, however much they differ.")] = False,
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="Delete the snapshots that may have learned from what was erased; no way back."),
+        typer.Option(
+            "--forget", help="Delete the snapshots that may have learned from erased data; this cannot be undone."
+        ),
     ] = False,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Compute a model's weights anew from what is left in the log, show what would change, and serve them if agreed.
+    """Recompute a model's weights from what is left in the log, show what would change, and serve them if confirmed.
 
     The log is verified, and both states are compared on pages that people were shown. Nothing is served until somebody
     agrees, here or with --yes; then a service that is learning goes on from the new weights. Exit code 1: not agreed.

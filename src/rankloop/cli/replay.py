@@ -19,37 +19,41 @@ MOST_WEIGHTS = 12
 
 @app.command()
 def replay(
-    log: Annotated[str, typer.Argument(help="A SQLite file, postgresql://…, or what rankloop log export wrote.")],
+    log: Annotated[
+        str, typer.Argument(help="A SQLite file, postgresql://…, or a file written by rankloop log export.")
+    ],
     learner: Annotated[
         str | None, typer.Option(help="Another method, such as PDGD; the model's own by default.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="Whose log; needed if there are several.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model whose log to replay; needed if there are several.")
+    ] = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="SETTING=VALUE of the learner, or scaling, start, late_updates, guards.X, actions.X."
+            "--set", help="SETTING=VALUE for the learner, or scaling, start, late_updates, guards.X, actions.X."
         ),
     ] = None,
     begin: Annotated[
-        int | None, typer.Option("--from", help="Begin with the snapshot of this version; by default with nothing.")
+        int | None, typer.Option("--from", help="Start from the snapshot of this version; by default from scratch.")
     ] = None,
-    evaluate: Annotated[float, typer.Option(help="Share of closed impressions, the newest, to estimate on.")] = 0.3,
-    at_most: Annotated[int, typer.Option(help="Evaluate so many of them, evenly spaced.")] = 10_000,
+    evaluate: Annotated[float, typer.Option(help="Share of closed impressions to estimate on, newest first.")] = 0.3,
+    at_most: Annotated[int, typer.Option(help="Evaluate at most this many of them, evenly spaced.")] = 10_000,
     eta: Annotated[
         float | None,
         typer.Option(help="Rank k is examined with probability (1/k)^eta; by default as the model assumes."),
     ] = None,
     clip: Annotated[float, typer.Option(help="The largest weight in clipped estimates.")] = 10.0,
     minimum_effective: Annotated[
-        float, typer.Option(help="Impressions' worth of evidence below which there is no estimate.")
+        float, typer.Option(help="Minimum effective sample size for an estimate, in impressions.")
     ] = 100.0,
-    picture: Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Write a plot: a .png, .svg or .pdf file.")] = None,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Fold a log with other settings or another learner: what it would have learned, and what that would have earned.
+    """Replay a log with other settings or another learner: what it would have learned and earned.
 
-    Nobody is exposed to it. Example: [bold]rankloop replay shop.db --learner PDGD --set learning_rate=0.03[/bold].
+    Nobody sees its pages. Example: [bold]rankloop replay shop.db --learner PDGD --set learning_rate=0.03[/bold].
     """
     from rankloop.logs.replay.picture import draw, require_drawable
     from rankloop.logs.replay.replaying import Options, replay

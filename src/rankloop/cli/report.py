@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 @app.command()
 def report(
     folder: Annotated[
-        Path, typer.Argument(help="A results folder, such as results/quick; with --serve also one that holds several.")
+        Path, typer.Argument(help="A results folder, such as results/quick; with --serve, also a folder with several.")
     ],
     metric: Annotated[
-        str | None, typer.Option(help="Which of the study's metrics tables and figures show; the first by default.")
+        str | None, typer.Option(help="The metric to show in tables and figures; the study's first by default.")
     ] = None,
     figures: Annotated[
         list[str] | None,
-        typer.Option(
-            help="pdf, svg or png: figures for print, too, in FOLDER/paper, replacing earlier ones; may be repeated."
-        ),
+        typer.Option(help="Also write figures for print (pdf, svg or png) to FOLDER/paper; may be repeated."),
     ] = None,
     width: Annotated[
-        str | None, typer.Option(help="Of a figure in print: 3.3in, 8.4cm, 84mm or 240pt; 7in by default.")
+        str | None, typer.Option(help="Width of a printed figure: 3.3in, 8.4cm, 84mm or 240pt; 7in by default.")
     ] = None,
-    height: Annotated[str | None, typer.Option(help="Likewise; as high as needed by default.")] = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Show the reports as pages on this machine.")] = False,
-    host: Annotated[str, typer.Option(help="With --serve: an address of this machine alone.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve; 0 takes a free one.")] = 8100,
+    height: Annotated[
+        str | None, typer.Option(help="Height of a printed figure; as high as needed by default.")
+    ] = None,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the reports as web pages on this machine.")] = False,
+    host: Annotated[str, typer.Option(help="With --serve: a local address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve: the port; 0 picks a free one.")] = 8100,
     browser: Annotated[bool, typer.Option(help="With --serve: open the pages in a browser.")] = True,
     against: Against = None,
     generalise_to: Generalise = "this-collection",
 ) -> None:
-    """Write the report of a results folder anew (report.html, figures, tables), or show the reports that there are.
+    """Rewrite the report of a results folder (report.html, figures, tables), or browse existing reports.
 
     [bold]rankloop report results/quick --figures pdf --width 8.4cm[/bold] draws the figures for a column of a paper.
     [bold]rankloop report results --serve[/bold] shows every study below results, also one that is still running.

@@ -34,7 +34,7 @@ class _ShowUnlessNamed(TyperGroup):
 
 results = typer.Typer(
     cls=_ShowUnlessNamed,
-    help="Print what a results folder holds, query by query if you like, or verify it.",
+    help="Show, compare or verify the results of studies.",
     no_args_is_help=True,
 )
 app.add_typer(results, name="results")
@@ -45,12 +45,10 @@ def show(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
     against: Against = None,
     generalise_to: Generalise = "this-collection",
-    metric: Annotated[
-        str | None, typer.Option(help="Which of the study's metrics to show; the first by default.")
-    ] = None,
+    metric: Annotated[str | None, typer.Option(help="The metric to show; the study's first by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Print what a results folder holds, and how its methods compare; the word [bold]show[/bold] may be left out."""
+    """Print the contents of a results folder and how its methods compare; you may omit [bold]show[/bold]."""
     from rankloop.studies.records import read_results
 
     show_results(read_as(read_results(folder), against, generalise_to), json, metric)
@@ -70,12 +68,12 @@ def read_as(results: "Results", against: str | None, generalise_to: str) -> "Res
 @results.command()
 def verify(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/quick.")],
-    sample: Annotated[int, typer.Option(help="How many runs, drawn at random, are computed again.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 1,
-    workers: Annotated[int | None, typer.Option(help="Runs at a time; all cores by default.")] = None,
+    sample: Annotated[int, typer.Option(help="How many runs, drawn at random, to recompute.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 1,
+    workers: Annotated[int | None, typer.Option(help="Runs to compute at a time; all cores by default.")] = None,
     json: Json = False,
 ) -> None:
-    """Compute some runs of a results folder again, and compare every bit.
+    """Recompute some runs of a results folder, and compare every bit.
 
     Exit code 1 if any differs; it says which, by how much, and what else has changed since.
     """

@@ -34,17 +34,19 @@ def run(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="ID=PATH: the real collection for its stand-in. NAME or PATH: this one for all; may be repeated."
+            help="ID=PATH: the real collection for its stand-in. NAME or PATH: only this one; may be repeated."
         ),
     ] = None,
-    scale: Annotated[float | None, typer.Option(help="Size of synthetic worlds; 1 is that of the real ones.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="Size of synthetic worlds; 1 is the size of the real collections.")
+    ] = None,
     fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
     impressions: Annotated[int | None, typer.Option(help="Pages shown per run.")] = None,
     repeats: Annotated[
         list[str] | None,
         typer.Option(help="Runs per cell, with different seeds; METHOD=N for one method; may be repeated."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the first repeat; the others count on.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first repeat; the others count up from it.")] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="learner.SETTING=VALUE, or METHOD.SETTING=VALUE.")
     ] = None,
@@ -53,7 +55,7 @@ def run(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Measure by this instead: ndcg@10, err, map, …; may be repeated, the first is shown."),
+        typer.Option(help="Use this metric instead: ndcg@10, err, map, …; may be repeated, the first is shown."),
     ] = None,
     workers: Workers = None,
     on: Annotated[
@@ -62,7 +64,9 @@ def run(
     ] = "local",
     make_report: Annotated[
         bool,
-        typer.Option("--report/--no-report", help="Or keep the runs only; `rankloop report` makes a report later."),
+        typer.Option(
+            "--report/--no-report", help="Write a report, or only keep the runs; `rankloop report` can write it later."
+        ),
     ] = True,
     out: Annotated[Path | None, typer.Option(help="Results folder; results/STUDY by default.")] = None,
     plugin: Plugin = None,
@@ -70,11 +74,11 @@ def run(
     generalise_to: Generalise = "this-collection",
     json: Json = False,
 ) -> None:
-    """Run a study: learners meet simulated users, and a table, pictures and a report say what they learned.
+    """Run a study: learners learn from simulated users; you get a table, plots and a report.
 
-    Without a name: six methods start knowing nothing, show 10,000 result pages each to people with position bias, and
+    Without a name: six methods start with no knowledge, show 10,000 result pages each to people with position bias, and
     learn from their clicks. [bold]rq1[/bold] … [bold]rq5[/bold] are the paper's research questions, [bold]paper[/bold]
-    all of them. What is finished is kept: the same command goes on where it was stopped.
+    all of them. Finished runs are kept: the same command resumes where it stopped.
 
     Try [bold]rankloop run --only ROLTR --only PDGD --impressions 100000[/bold].
     """

@@ -22,31 +22,32 @@ class LogForm(StrEnum):
 def serve(
     store: Annotated[str, typer.Argument(help="The log: a SQLite file (created if new), or postgresql://…")] = STORE,
     host: Annotated[
-        str, typer.Option(help="Where to listen; other machines only if there are API keys.")
+        str, typer.Option(help="The address to listen on; other machines can connect only if there are API keys.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
-    learn: Annotated[bool, typer.Option(help="Learn here; --no-learn only ranks and logs.")] = True,
-    max_candidates: Annotated[int, typer.Option(min=1, help="In one rank request.")] = 5_000,
-    max_body: Annotated[int, typer.Option(min=1024, help="Bytes in one request.")] = 16 << 20,
-    max_bodies: Annotated[int, typer.Option(min=1024, help="Bytes of large bodies held at a time.")] = 256 << 20,
-    rate: Annotated[float, typer.Option(min=0.1, help="Requests a second for each key.")] = 10_000.0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 picks a free one.")] = 8080,
+    learn: Annotated[bool, typer.Option(help="Learn in this process; --no-learn only ranks and logs.")] = True,
+    max_candidates: Annotated[int, typer.Option(min=1, help="Maximum candidates in one rank request.")] = 5_000,
+    max_body: Annotated[int, typer.Option(min=1024, help="Maximum bytes in one request.")] = 16 << 20,
+    max_bodies: Annotated[int, typer.Option(min=1024, help="Maximum bytes of large bodies held at a time.")] = 256
+    << 20,
+    rate: Annotated[float, typer.Option(min=0.1, help="Requests per second for each key.")] = 10_000.0,
     keyless_rate: Annotated[
-        float, typer.Option(min=0.1, help="Requests a second for all who show no key, once there are keys.")
+        float, typer.Option(min=0.1, help="Requests per second for all callers without a key, once there are keys.")
     ] = 100.0,
     keyless_connections: Annotated[
         int, typer.Option(min=1, help="Connections without a key; beyond that, the oldest is closed.")
     ] = 256,
     webhook: Annotated[
         str | None,
-        typer.Option(help="Send alerts there, signed with RANKLOOP_WEBHOOK_SECRET.", metavar="URL"),
+        typer.Option(help="Send alerts to this URL, signed with RANKLOOP_WEBHOOK_SECRET.", metavar="URL"),
     ] = None,
     webhook_secret_file: Annotated[
         Path | None, typer.Option(help="Read the secret from a file instead of the environment.")
     ] = None,
-    log: Annotated[LogForm, typer.Option(help="How the service's own log lines look.")] = LogForm.text,
+    log: Annotated[LogForm, typer.Option(help="The format of the service's log lines.")] = LogForm.text,
     plugin: Plugin = None,
 ) -> None:
-    """Serve a search: rank candidates, take clicks, learn from them. The log is on disk before anything is answered."""
+    """Start the service: it ranks candidates and learns from clicks. Every event is on disk before it responds."""
     from rankloop.live import log_lines, tracing
     from rankloop.live.requests import Limits
     from rankloop.live.serving import serve

@@ -26,37 +26,42 @@ PICTURES = (".png", ".svg", ".pdf")
 def simulate_traffic(
     data: Data = "tiny",
     scale: Scale = 1.0,
-    fold: Annotated[int | None, typer.Option(help="Which fold; the first by default.")] = None,
+    fold: Annotated[int | None, typer.Option(help="The fold; the first by default.")] = None,
     user: User = "noisy",
     url: Url = URL,
     key: Annotated[
         str | None,
-        typer.Option(envvar="RANKLOOP_API_KEY", help="An API key that may rank, click and admin, if one is needed."),
+        typer.Option(
+            envvar="RANKLOOP_API_KEY",
+            help="An API key with the scopes rank, click and admin, if the service needs one.",
+        ),
     ] = None,
     model: Annotated[str, typer.Option(help="The model to teach; created if it does not exist.")] = "simulated",
-    learner: Annotated[str | None, typer.Option(help="Of a new model: Posterior (default), ROLTR, PDGD, …")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE of the learner.")] = None,
-    page_size: Annotated[int | None, typer.Option(min=1, help="Of a new model; 10 by default.")] = None,
+    learner: Annotated[
+        str | None, typer.Option(help="The learner of a new model: Posterior (default), ROLTR, PDGD, …")
+    ] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="SETTING=VALUE for the learner.")] = None,
+    page_size: Annotated[int | None, typer.Option(min=1, help="The page size of a new model; 10 by default.")] = None,
     impressions: Annotated[int, typer.Option(min=1, help="Pages shown.")] = 1_000,
-    seed: Annotated[int, typer.Option(help="Of queries and clicks, and of a new model.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of queries and clicks, and of a new model.")] = 1,
     batch: Annotated[
-        int, typer.Option(min=1, help="Pages shown before their clicks are reported; 1: learn from each at once.")
+        int, typer.Option(min=1, help="Pages to show before their clicks are reported; 1: learn from each at once.")
     ] = 1,
-    visitors: Annotated[int, typer.Option(min=0, help="Different people, in turn; 0: nobody says who they are.")] = 0,
+    visitors: Annotated[
+        int, typer.Option(min=0, help="Number of different visitors, in turn; 0: requests name no client.")
+    ] = 0,
     evaluate_every: Annotated[
         int, typer.Option(min=0, help="Impressions between two measurements on the test split; 0: none.")
     ] = 100,
     control: Annotated[
         float | None,
-        typer.Option(
-            min=0, max=1, help="Of a new model: people who see the engine's order, to compare with; 0 by default."
-        ),
+        typer.Option(min=0, max=1, help="Share of people who see the engine's order, for a new model; 0 by default."),
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the curves: a .png, .svg or .pdf file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Plot the curves: a .png, .svg or .pdf file.")] = None,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Play a collection and simulated people against a running service, over HTTP.
+    """Send simulated users with a collection's queries to a running service, over HTTP.
 
     With a new model and the same seed this is [bold]rankloop.simulate[/bold], bit for bit. Start a service with
     [bold]rankloop serve[/bold] first.

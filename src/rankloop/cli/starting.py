@@ -11,20 +11,22 @@ from rankloop.cli.terminal import err, print_table, table, working
 from rankloop.display import counted
 from rankloop.errors import SettingsError
 
-Name = Annotated[str, typer.Option(help="What the live model is to be called.")]
-Out = Annotated[str, typer.Option(help="The file for the model's settings; - is standard output.")]
+Name = Annotated[str, typer.Option(help="The name of the live model.")]
+Out = Annotated[str, typer.Option(help="The file to write the settings to; - is standard output.")]
 
 
 @app.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(help="JSON of scikit-learn, or a linear Elasticsearch or RankLib model.")],
+    source: Annotated[
+        Path, typer.Argument(help="scikit-learn coefficients as JSON, or a linear Elasticsearch or RankLib model.")
+    ],
     name: Name = "search",
     feature: Annotated[
-        list[str] | None, typer.Option(help="The features' names, in order, where the file has none.")
+        list[str] | None, typer.Option(help="A feature's name, in order, if the file has none; may be repeated.")
     ] = None,
     out: Out = "-",
 ) -> None:
-    """A live model that starts from weights learned elsewhere: its settings, to be sent to `POST /v1/models`."""
+    """Write the settings of a live model that starts from weights learned elsewhere, for `POST /v1/models`."""
     from rankloop.interchange.weights import read_weights, starting_settings
 
     model = read_weights(source)
@@ -38,24 +40,27 @@ def import_(
 
 @app.command()
 def warm_up(
-    log: Annotated[Path, typer.Argument(help="An old click log: Parquet, CSV, UBI or a public one.")],
+    log: Annotated[Path, typer.Argument(help="An old click log: Parquet, CSV, UBI or a public dataset.")],
     name: Name = "search",
     features: Annotated[
         Path | None,
         typer.Option(help="A table of document (and query) and feature.NAME, if the log has none."),
     ] = None,
     examination: Annotated[
-        str | None, typer.Option(help="How likely each rank is looked at, such as 1,0.7,0.5; learned if not given.")
+        str | None,
+        typer.Option(help="The examination probability of each rank, such as 1,0.7,0.5; learned by default."),
     ] = None,
-    page_size: Annotated[int | None, typer.Option(min=1, help="Of the live model; the log's if not given.")] = None,
+    page_size: Annotated[
+        int | None, typer.Option(min=1, help="The page size of the live model; the log's by default.")
+    ] = None,
     start_pages: Annotated[
-        float | None, typer.Option(help="How many pages of clicks the start counts for; 50 if not given.")
+        float | None, typer.Option(help="How many pages of clicks the starting weights count for; 50 by default.")
     ] = None,
     out: Out = "-",
 ) -> None:
-    """A live model that starts from an old log: ranks, clicks and features; no probabilities are needed.
+    """Write the settings of a live model that starts from an old click log, which needs no propensities.
 
-    Writes the settings to send to `POST /v1/models`, and says what was learned.
+    Send them to `POST /v1/models`. What was learned is printed.
     """
     from rankloop.logs.clicked import read_clicks, with_features
     from rankloop.logs.warming import warm_up

@@ -9,12 +9,12 @@ from rankloop.cli.app import Json, group
 from rankloop.cli.terminal import print_json, print_table, table
 from rankloop.errors import DataError, SettingsError
 
-commands = group("study", "Studies: those of the paper, and your own.")
+commands = group("study", "List, print and create studies.")
 
 
 @commands.command("list")
 def list_(json: Json = False) -> None:
-    """The studies that come with rankloop."""
+    """List the studies that come with rankloop."""
     from rankloop.studies.specification import cells, load_study, names
 
     if json:

@@ -24,7 +24,7 @@ def show_table(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print a table of runs: how every method did, on each collection and with all people, whoever added it."""
+    """Print a table of runs: how every method did on each collection with each user, whoever added it."""
     from rankloop.studies.published_runs import read_runs, summary
 
     lines = summary(read_runs(file), only or ())
@@ -50,9 +50,9 @@ def show_table(
 @results.command("add")
 def add(
     folders: Annotated[list[Path], typer.Argument(help="Results folders, such as results/paper.")],
-    to: Annotated[Path, typer.Option(help="The table of runs; made if it is not there.")],
+    to: Annotated[Path, typer.Option(help="The table of runs; created if it does not exist.")],
 ) -> None:
-    """Add the runs of results folders to a table of runs, one row each; what is in it already stays as it is."""
+    """Add the runs of results folders to a table of runs, one row each; existing rows stay as they are."""
     from rankloop.studies.published_runs import add_runs, rows_of
     from rankloop.studies.records import read_results, require_finished
 
@@ -66,9 +66,9 @@ def pack(
     folder: Annotated[Path, typer.Argument(help="A results folder, such as results/paper.")],
     to: Annotated[Path, typer.Option(help="The tar file to write.")],
 ) -> None:
-    """Write a results folder without weights and query results as one small file: enough for reports and verdicts.
+    """Pack a results folder without weights and per-query results into one small file, enough for reports.
 
-    [bold]tar -xf FILE -C FOLDER[/bold] makes a folder of it that rankloop report reads.
+    [bold]tar -xf FILE -C FOLDER[/bold] unpacks it for rankloop report.
     """
     from rankloop.studies.packed import pack as write
 

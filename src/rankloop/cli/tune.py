@@ -25,24 +25,28 @@ def tune(
     data: Annotated[
         str, typer.Option(help="A synthetic world, a name or a path; its validation split is used.")
     ] = "mslr-like",
-    scale: Annotated[float | None, typer.Option(help="Size of a synthetic world; 1 is that of the real one.")] = None,
+    scale: Annotated[
+        float | None, typer.Option(help="Size of a synthetic world; 1 is the size of the real collection.")
+    ] = None,
     fold: Annotated[int | None, typer.Option(help="This fold only.")] = None,
     user: User = "noisy",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="SETTING=VALUE,VALUE,…; learning rates by default.")
     ] = None,
     objective: Annotated[str, typer.Option(help="online, offline, or speed (the mean of the curve).")] = "online",
-    metric: Annotated[str, typer.Option(help="What rankings are measured by: ndcg@10, err, map, …")] = "ndcg",
+    metric: Annotated[str, typer.Option(help="The metric: ndcg@10, err, map, …")] = "ndcg",
     impressions: Annotated[int, typer.Option(help="Pages shown per run.")] = 10_000,
     repeats: Annotated[int, typer.Option(help="Runs per candidate, with different seeds.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the first repeat.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the first repeat.")] = 1,
     workers: Workers = None,
     on: Annotated[str, typer.Option(help="local (processes), or gpu.")] = "local",
-    out: Annotated[Path | None, typer.Option(help="Write the study that runs the choice on the test split.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a study that runs the best settings on the test split.")
+    ] = None,
     plugin: Plugin = None,
     json: Json = False,
 ) -> None:
-    """Search settings on the validation split, the way the paper chose its learning rates.
+    """Search for good settings on the validation split, as the paper did for its learning rates.
 
     Example: [bold]rankloop tune ROLTR --set learning_rate=0.003,0.01,0.03 --out tuned.toml[/bold].
     """
