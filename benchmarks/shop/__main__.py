@@ -75,17 +75,17 @@ def measured(body: dict[str, Any], visits: int, seed: int, scaling: str) -> dict
 
 HEAD = """# A shop that learns
 
-This page shows how fast the model from the README learns in a simulated shop (`benchmarks/shop/world.py`). The shop has
-2,000 products, 13 features on very different scales, and 50 candidates per search in an engine's order. Its visitors have
-position bias and trust bias, and click about one and a half times per page; one page in ten is never closed. Progress is
-measured in nDCG@10 on unseen searches: 0 is the engine, 1 is a supervised linear ranker trained on every grade. Written by
-`make bench-shop`.
+This page shows how fast the model from the README learns in a simulated shop (`benchmarks/shop/world.py`). The shop
+has 2,000 products, 13 features on very different scales, and 50 candidates per search in an engine's order. Its
+visitors have position bias and trust bias, and click about one and a half times per page; one page in ten is never
+closed. Progress is measured in nDCG@10 on unseen searches: 0 is the engine, 1 is a supervised linear ranker trained on
+every grade. Written by `make bench-shop`.
 """
 FOOT = """
-*Boldest*: the lowest position in the engine's order that reached rank 1 or 2 within the first hundred pages. *README*: all
-13 features, including the engine's score, and `"start": "incoming"`. *Order alone*: the same without the engine's score.
-*Score named*: `"start": {"from": "incoming", "feature": "engine"}`, which starts from scores instead of positions.
-*ROLTR*: the README's request with ROLTR and features scaled by query.
+*Boldest*: the lowest position in the engine's order that reached rank 1 or 2 within the first hundred pages.
+*README*: all 13 features, including the engine's score, and `"start": "incoming"`. *Order alone*: the same without the
+engine's score. *Score named*: `"start": {"from": "incoming", "feature": "engine"}`, which starts from scores instead of
+positions. *ROLTR*: the README's request with ROLTR and features scaled by query.
 """
 
 

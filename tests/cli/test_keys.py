@@ -17,7 +17,7 @@ def test_a_key_is_alone_on_standard_output_and_later_only_its_name_is_told(keys)
     code, key, said = keys("create", "shop", "--scope", "rank", "--scope", "click")
     assert (code, key.count("\n")) == (0, 1)
     assert key.startswith("rl_")
-    assert "shown this once" in said
+    assert "shown only once" in said
     code, listed, _ = keys("list", "--json")
     [row] = json.loads(listed)
     assert (row["name"], row["scopes"], row["revoked"]) == ("shop", ["rank", "click"], None)
@@ -29,7 +29,7 @@ def test_rotated_it_is_another_key_of_the_same_name_and_revoked_it_has_a_date(ke
     second = json.loads(keys("rotate", "shop", "--json")[1])
     assert first["name"] == second["name"] == "shop"
     assert first["key"] != second["key"]
-    assert keys("revoke", "shop")[:2] == (0, "shop is no longer accepted\n")
+    assert keys("revoke", "shop")[:2] == (0, "shop has been revoked\n")
     assert json.loads(keys("list", "--json")[1])[0]["revoked"] is not None
 
 
@@ -42,8 +42,8 @@ def test_without_keys_the_list_says_that_the_service_is_open(keys, tmp_path):
 def test_the_first_secret_signs_at_once_and_a_next_one_when_everybody_knows_it(keys, tmp_path):
     with opened(tmp_path / "log.db"):
         pass
-    assert "signs impression ids at once; 0 old ones were forgotten" in keys("rotate-secret")[1]
-    assert "when every process knows it; 0 old ones were forgotten" in " ".join(keys("rotate-secret")[1].split())
+    assert "signs impression ids at once; 0 old ones were dropped" in keys("rotate-secret")[1]
+    assert "when every process knows it; 0 old ones were dropped" in " ".join(keys("rotate-secret")[1].split())
     code, _, said = keys("rotate-secret", "--drop-after", "-1")
     assert code == 2
     assert "drop-after" in said

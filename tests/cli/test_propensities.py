@@ -83,7 +83,7 @@ def test_and_whether_people_trust_the_top(capsys, service_log):
     [found] = json.loads(printed)
     assert code == 0
     assert "duels: its pages are not drawn by a softmax" in said
-    assert found["note"].startswith("100 pages that are in the log: no trust that could be told from chance (χ² = ")
+    assert found["note"].startswith("100 pages that are in the log: no significant trust effect (χ² = ")
     assert found["curves"]["slope"][0] == 1.0
     assert found["curves"]["shift"][0] == 0.0
 
@@ -93,7 +93,7 @@ def test_every_verdict_is_a_sentence():
     told = _said(verdict, by_rank=True, known_to=10)
     assert told.startswith("rank does more than hide documents from view")
     assert told.endswith("(χ² = 30.0, 9 degrees of freedom, p = 0.00043)")
-    assert "depend on more than rank" in _said(verdict, by_rank=False, known_to=1)
+    assert "depends on more than rank" in _said(verdict, by_rank=False, known_to=1)
     assert "too few swaps" in _said(TrustVerdict(0.0, 0, 1.0, 5), by_rank=True, known_to=1)
 
 

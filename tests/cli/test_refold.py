@@ -45,7 +45,7 @@ def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too
     assert "4 snapshots that may have learned from what was erased are kept" in out
     code, out, _ = rankloop("log", "refold", address, "--model", "shop", "--forget")
     assert code == 0
-    assert "the weights are those that are served, in every bit" in out
+    assert "the weights equal those being served, bit for bit" in out
     assert "4 snapshots, damaged or with the old weights, were forgotten" in out
     assert "may still be in" not in rankloop("log", "verify", address)[1]
 
@@ -56,7 +56,7 @@ def test_a_state_that_cannot_be_read_is_not_said_to_be_served(store, address, ra
     code, out, _ = rankloop("log", "refold", address, "--model", "shop")
     assert code == 0
     assert "the kept state cannot be read" in out
-    assert "in every bit" not in out
+    assert "bit for bit" not in out
     assert "shop goes on from them" in out
 
 

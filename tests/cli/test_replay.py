@@ -11,7 +11,7 @@ def test_a_replay_is_told_in_words_in_json_and_as_a_picture(made, rankloop, monk
     monkeypatch.chdir(made)
     code, out, _ = rankloop("replay", "file", "--picture", "picture.svg", "--minimum-effective", "2")
     assert code == 0
-    assert "the weights are those of the live model, in every bit" in out
+    assert "the weights equal those of the live model, bit for bit" in out
     assert "clicks per page on 6 impressions" in out
     assert (made / "picture.svg").read_text().startswith("<?xml")
     (made / "picture.svg").unlink()

@@ -127,7 +127,7 @@ def test_a_study_that_was_killed_shows_what_is_finished(rankloop, finished, tmp_
     for words in (("verify", tmp_path), ("queries", tmp_path, "ROLTR")):
         code, _, said = rankloop("results", *words)
         assert code == 2
-        assert "is finished; the same `rankloop run` goes on with the study" in " ".join(said.split())
+        assert "is finished; the same `rankloop run` command continues the study" in " ".join(said.split())
 
 
 def test_a_record_that_is_missing_is_not_called_different(rankloop, finished, tmp_path):

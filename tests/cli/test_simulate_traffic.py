@@ -53,7 +53,7 @@ def test_the_command_shows_curves_as_table_picture_and_json(service, data, tmp_p
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     code, shown, progress = command(*words)
     assert code == 0
-    assert "goes on from version 60" in progress
+    assert "continues from version 60" in progress
     assert f"{here.offline_curve[-1, 1]:.4f}" in shown.splitlines()[1]
 
 

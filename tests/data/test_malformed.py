@@ -76,7 +76,7 @@ def test_a_broken_line_is_named_and_nothing_is_kept(tmp_path, monkeypatch, case,
 def test_a_query_that_comes_back_is_refused(tmp_path):
     path = tmp_path / "some.txt"
     path.write_bytes(b"1 qid:1 1:1\n1 qid:9 1:1\n\n1 qid:9 1:1\n1 qid:1 1:1\n1 qid:7 1:1\n")
-    with pytest.raises(DataError, match=r"line 5: the rows of query 1 are not side by side; got"):
+    with pytest.raises(DataError, match=r"line 5: the rows of query 1 are not adjacent; got"):
         svmlight.read(path)
 
 

@@ -97,5 +97,5 @@ def test_what_has_no_weights_is_a_sentence(tmp_path, content, said):
 
 def test_a_pickle_is_never_read(tmp_path):
     (tmp_path / "model.pkl").write_bytes(pickle.dumps({"coef": [1.0]}))
-    with pytest.raises(DataError, match="could run anything when it is read; write the weights as JSON"):
+    with pytest.raises(DataError, match="could run any code when read; write the weights as JSON"):
         read_weights(tmp_path / "model.pkl")

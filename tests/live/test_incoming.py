@@ -92,7 +92,7 @@ def test_whoever_sends_candidates_sends_no_places():
     ("features", "why"),
     [
         ([1.0, 0.0], "this model has 1 features; got 2"),
-        ({"price": 1.0, INCOMING: 0.0}, f"{INCOMING!r} is worked out from the order"),
+        ({"price": 1.0, INCOMING: 0.0}, f"{INCOMING!r} is computed from the order"),
     ],
 )
 def test_places_that_are_sent_are_refused(features, why):

@@ -250,12 +250,12 @@ def test_with_keys_it_listens_anywhere_says_nothing_secret_and_ids_outlive_a_rot
         trouble(service, key, first)
         # Another secret: what was signed before stays valid …
         told = rankloop("keys", "rotate-secret", "--store", "rankloop.db", folder=tmp_path)
-        assert "0 old ones were forgotten" in told.stdout
+        assert "0 old ones were dropped" in told.stdout
         assert click(first) == 200
         # … until its own is dropped.
         second = rank()
         drop = ("keys", "rotate-secret", "--drop-after", "0", "--store", "rankloop.db")
-        assert "2 old ones were forgotten" in rankloop(*drop, folder=tmp_path).stdout
+        assert "2 old ones were dropped" in rankloop(*drop, folder=tmp_path).stdout
         wait_until(lambda: click(first) == 410, "an id expires with its secret")
         assert click(second) == 410
         assert click(rank()) == 200

@@ -307,7 +307,7 @@ def test_a_store_that_hangs_holds_up_nobody_but_the_clicks_on_a_model_that_was_j
             return strangers, known.number, after.value.code, waiting, loop
 
     strangers, number, after, waiting, loop = told(story())
-    assert {str(error) for error in strangers} == {"the store did not answer within 0.1 s"}
+    assert {str(error) for error in strangers} == {"the store did not respond within 0.1 s"}
     assert all(isinstance(error, StoreError) for error in strangers)
     assert (number, after) == (0, "model_deleted")
     assert loop not in asked

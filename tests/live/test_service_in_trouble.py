@@ -116,7 +116,7 @@ def test_a_page_that_reached_the_log_after_its_caller_was_gone_is_never_learned_
             other = sqlite3.connect(path, isolation_level=None)
             other.execute("BEGIN IMMEDIATE")  # the writer waits for it, longer than the page does
             page = await page_in_trouble(service)
-            assert_incoming_order(page, "did not answer within 0.1 s")
+            assert_incoming_order(page, "did not respond within 0.1 s")
             monkeypatch.undo()
             other.execute("ROLLBACK")
             other.close()
@@ -220,7 +220,7 @@ def test_a_store_that_hangs_is_asked_for_numbers_once_and_pages_wait_no_longer_t
 
     pages, after = told(story())
     for page in pages:
-        assert_incoming_order(page, "did not answer within 0.1 s")
+        assert_incoming_order(page, "did not respond within 0.1 s")
     assert len(asked) == 1
     assert after == "learned"
 
@@ -272,7 +272,7 @@ def test_a_store_that_hangs_is_noticed_without_asking_it_and_the_service_ends_al
             monkeypatch.setattr("rankloop.live.writer.SLOW_SECONDS", 0.05)
             await until(service.trouble)
             monkeypatch.setattr("rankloop.live.service.PATIENCE", 0.05)
-            with pytest.raises(StoreError, match="did not answer within"):
+            with pytest.raises(StoreError, match="did not respond within"):
                 await service.close(page.impression)
             with pytest.raises(StoreError, match=r"has not ended for 0\.05 s"), service.store._held():
                 pass

@@ -187,8 +187,8 @@ def test_what_cannot_be_delivered_within_a_day_is_given_up(store, monkeypatch):
     [
         ("ftp://example.com", "begins with https:// or http://"),
         ("https://", "begins with https:// or http://"),
-        ("https://example.com:port/", "is no address"),
-        ("https://me:secret@example.com/", "leave name and password out"),
+        ("https://example.com:port/", "is not a URL"),
+        ("https://me:secret@example.com/", "leave user name and password out"),
         ("http://169.254.169.254/latest/meta-data", "not an address that alerts are sent to"),
         ("http://[fe80::1]/", "not an address that alerts are sent to"),
         ("http://0.0.0.0/", "not an address that alerts are sent to"),

@@ -19,7 +19,7 @@ def test_a_log_that_is_not_there_is_not_made(tmp_path):
 def test_only_one_upkeep_at_a_time(log, store, address):
     lease = store.lease("upkeep")
     for attempt in (lambda: compact(address, 1, log.at), lambda: refold(address, "shop", log.at)):
-        with pytest.raises(StoreError, match="another upkeep"):
+        with pytest.raises(StoreError, match="another maintenance command"):
             attempt()
     lease.release()
     with pytest.raises(SettingsError, match="there is shop"):

@@ -52,7 +52,7 @@ def test_records_of_relevance_prediction(tmp_path):
     log = read(tmp_path, YANDEX_2011)
     assert log.queries == ["10"] * 3 + ["11"] * 2
     assert log.clicks == [0.0, 1.0, 0.0, 0.0, 0.0]
-    with pytest.raises(DataError, match="line 4: is no record of a Yandex log"):
+    with pytest.raises(DataError, match="line 4: is not a record of a Yandex log"):
         read(tmp_path, YANDEX_2011 + "3\n")
 
 
@@ -60,7 +60,7 @@ def test_aol4foltr_says_what_was_clicked_and_not_where_it_stood(tmp_path):
     header = "user_id,timestamp,query,target_doc_id,candidate_doc_ids\n"
     log = read(tmp_path, header + "u1,2006-03-01,oak table,b,\"{'b', 'a', 'c'}\"\n")
     assert (log.documents, log.clicks, log.pages) == (["a", "b", "c"], [0.0, 1.0, 0.0], 1)
-    with pytest.raises(DataError, match="line 2: candidate_doc_ids is no list"):
+    with pytest.raises(DataError, match="line 2: candidate_doc_ids is not a list"):
         read(tmp_path, header + "u1,2006-03-01,oak table,b,import os\n")
 
 
@@ -73,5 +73,5 @@ def test_ubi_is_a_click_log_too(tmp_path):
 
 
 def test_a_line_that_is_no_observation_is_named(tmp_path):
-    with pytest.raises(DataError, match="line 2: is no line of Open Bandit Data"):
+    with pytest.raises(DataError, match="line 2: is not a line of Open Bandit Data"):
         read(tmp_path, "item_id,position,click,propensity_score\n3,first,0,0.1\n")

@@ -77,7 +77,7 @@ def test_folds_of_a_collection_are_runs_of_one_place():
         ({"seeds": "five"}, "seeds must be a whole number or a list of them; got 'five'"),
         ({"workers": 0}, "workers must be a whole number, at least 1"),
         ({"on": "moon"}, "on must be threads, processes, gpu, ray, .* got 'moon'"),
-        ({"pagesize": 3}, "pagesize is no setting of a simulation; there are .*delay, evaluate_every"),
+        ({"pagesize": 3}, "pagesize is not a setting of a simulation; choose from .*delay, evaluate_every"),
         ({"progress": False, "page_size": 0}, "ROLTR, noisy, small, seed 1: simulate: page_size must be"),
     ],
 )

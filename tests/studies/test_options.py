@@ -82,7 +82,7 @@ def test_several_collections_take_the_place_of_all(tmp_path, monkeypatch):
     study = options.with_data(load_study("rq2"), ["a", "c"])
     assert list(dict.fromkeys(cell.source.data for cell in cells(study))) == [str(tmp_path / "a"), str(tmp_path / "c")]
     assert list(dict.fromkeys(cell.source.name for cell in cells(study))) == ["a", "c"]
-    with pytest.raises(SettingsError, match="a name of its own; got a, a"):
+    with pytest.raises(SettingsError, match="a different name; got a, a"):
         options.with_data(load_study("rq2"), ["a", "b/a"])
 
 

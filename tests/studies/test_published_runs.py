@@ -94,5 +94,5 @@ def test_what_is_no_parquet_file_and_what_is_not_there_are_told(tmp_path):
     (tmp_path / "text.parquet").write_text("hello", encoding="utf-8")
     with pytest.raises(DataError, match="is not a table of runs, or is damaged"):
         read_runs(tmp_path / "text.parquet")
-    with pytest.raises(DataError, match="is not there; `rankloop results add FOLDER --to"):
+    with pytest.raises(DataError, match="does not exist; create it with `rankloop results add FOLDER --to"):
         read_runs(tmp_path / "absent.parquet")

@@ -126,7 +126,7 @@ def test_a_record_keeps_every_metric_and_can_be_seen_by_each(measured, tmp_path)
     assert seen.online_curve == pytest.approx([measured.by("err").online_curve[a:b].mean() for a, b in pairwise(AT)])
     assert np.isnan(kept.by("map").online_ndcg)
     assert kept.by("map").online_curve == []
-    with pytest.raises(SettingsError, match=r"not measured by ndcg@10, only by ndcg@5, map, err@10; `metrics` in"):
+    with pytest.raises(SettingsError, match=r"not measured by ndcg@10, only by ndcg@5, map, err@10; set `metrics` in"):
         kept.by("ndcg@10")
 
 

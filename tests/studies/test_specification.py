@@ -43,7 +43,7 @@ def test_the_study_of_people_has_every_kind_and_every_method_that_learns_from_cl
 
 def test_people_share_no_name():
     text = SMALL.replace("repeats = 4", "repeats = 4\nusers = ['noisy', { attraction = 'noisy' }]")
-    with pytest.raises(SettingsError, match="every user needs a name of its own; got noisy, noisy: give one a name = "):
+    with pytest.raises(SettingsError, match="every user needs a different name; got noisy, noisy: give one a name = "):
         parse(text, "my.toml")
 
 

@@ -62,5 +62,5 @@ def test_a_mistake_is_reported_with_its_place(settings, reason):
 def test_nobody_is_refused(nobody):
     with pytest.raises(SettingsError, match="users must be among perfect, noisy"):
         person("study", nobody)
-    with pytest.raises(SettingsError, match="user must be somebody who clicks"):
+    with pytest.raises(SettingsError, match="user must be a user model"):
         users.require_user("simulate", nobody)

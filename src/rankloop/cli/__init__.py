@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     except RankloopError as error:
         code = _leave(f"rankloop: {error}", 2)
     except (KeyboardInterrupt, typer.Abort):
-        code = _leave("rankloop: interrupted; what was finished is kept", 130)
+        code = _leave("rankloop: interrupted; finished work is kept", 130)
     except BrokenPipeError:
         # The reader of our output went away (`| head`); nothing is wrong on our side.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

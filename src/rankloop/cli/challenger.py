@@ -58,7 +58,7 @@ def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Jso
     if json:
         print_json(promoted)
         return
-    told = f"{name} has taken the place of {model}, which is at version {promoted['version']} now"
+    told = f"{name} has taken the place of {model}, which is now at version {promoted['version']}"
     out.print(f"{told}; roll back to an earlier one to undo it", markup=False)
 
 

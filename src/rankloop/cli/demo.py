@@ -26,7 +26,7 @@ def demo(
     from rankloop.web.demo.serving import PATIENCE, free_port, run_demo
 
     seed, port = require_seed("demo", seed), free_port(port)
-    with working("reading the Python standard library (some seconds, the first time only)"):
+    with working("reading the Python standard library (a few seconds, the first time only)"):
         engine = Engine()
 
     def ready(address: str, answers: bool) -> None:

@@ -81,7 +81,7 @@ def revoke(name: Annotated[str, typer.Argument(help="The key to revoke.")], stor
 
     with existing(store) as log:
         revoke_key(log, name, now())
-    out.print(f"{name} is no longer accepted")
+    out.print(f"{name} has been revoked")
 
 
 @commands.command()
@@ -101,14 +101,14 @@ def rotate_secret(
         dropped = log.drop_secrets(now() + 1 - int(drop_after * 86_400_000))
         signing = len(log.secrets())
     begins = "at once" if signing == 1 else f"in {SETTLING // 1000} s, when every process knows it"
-    out.print(f"a new secret signs impression ids {begins}; {dropped} old ones were forgotten")
+    out.print(f"a new secret signs impression ids {begins}; {dropped} old ones were dropped")
 
 
 def _show_key(name: str, secret: str, json: bool) -> None:
     if json:
         print_json({"name": name, "key": secret})
     else:
-        err.print(f"the key of {name}, shown this once:")
+        err.print(f"the key of {name}, shown only once:")
         print(secret)
 
 

@@ -54,7 +54,7 @@ def export(
 
     require_choice("export", "format", form, ("rankloop", "clicks", *FORMS))
     if form == "rankloop" and model is not None:
-        raise SettingsError("export: --model chooses pages for other formats; in its own a log is exported as a whole")
+        raise SettingsError("export: --model works with the other formats; this one exports the whole log")
     with progress("exporting", shown=not json) as update, at_one_moment(store) as log:
         if form == "rankloop":
             counts = write_export(log, file, now(), update)

@@ -53,7 +53,7 @@ def create(
         return
     start = made["start"]
     if dry_run:
-        out.print(f"{wanted['name']} would start from: {start['assumes']}; nothing was made", markup=False)
+        out.print(f"{wanted['name']} would start from: {start['assumes']}; nothing was created", markup=False)
         return
     sent = [feature for feature in made["features"] if not feature.startswith("_")]
     told = f"{made['name']} is there: {made['learner']['learner']}, {counted(len(sent), 'feature')} to send"
@@ -70,7 +70,7 @@ def list_(url: Url = URL, key: Key = None, json: Json = False) -> None:
         print_json(known)
         return
     if not known:
-        out.print("there is no model; make one with: rankloop models create NAME FEATURE …", markup=False)
+        out.print("there are no models; create one with: rankloop models create NAME FEATURE …", markup=False)
         return
     made = table("model", "mode", "version", "method", "pages learned from", "waiting", "made")
     for model in known:
@@ -156,7 +156,7 @@ def delete(
     with service_at(url, key) as client:
         client.model(model)  # a wrong name is said before anybody is asked
         if not yes:
-            typer.confirm(f"Forget {model} and all that it has learned?", abort=True, err=True)
+            typer.confirm(f"Delete {model} and everything it has learned?", abort=True, err=True)
         gone = client.delete_model(model)
     if json:
         print_json(gone)

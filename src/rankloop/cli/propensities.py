@@ -131,14 +131,14 @@ def _said(verdict: "TrustVerdict", by_rank: bool, known_to: int) -> str:
     """`known_to`: the deepest rank with a slope, from 1."""
     tested = f"χ² = {verdict.chi_square:.1f}, {verdict.degrees} degrees of freedom, p = {verdict.p:.2g}"
     if not by_rank:
-        return "looks depend on more than rank, so slopes and shifts do not describe these people"
+        return "examination depends on more than rank, so slopes and shifts do not describe these people"
     if verdict.degrees == 0:
         return (
             "too few swaps with clicks to tell whether people trust the top; "
             "a model that is sure of its order hardly makes any"
         )
     said = "rank does more than hide documents from view, as where people trust the top"
-    said = f"{'no trust that could be told from chance' if verdict.no_trust(LEVEL) else said} ({tested})"
+    said = f"{'no significant trust effect' if verdict.no_trust(LEVEL) else said} ({tested})"
     if known_to <= verdict.degrees:
         said += f". Below rank {known_to}, clicks follow the model's scores too loosely, or are too few, for slopes"
     return said

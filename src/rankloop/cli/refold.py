@@ -47,7 +47,7 @@ def refold(
         if not json:
             show_checked(checked)
             out.print(
-                f"\n{model}, computed anew from {work.begins}, with {work.learned:,} learned impressions", markup=False
+                f"\n{model}, recomputed from {work.begins}, with {work.learned:,} learned impressions", markup=False
             )
             if work.is_damaged:
                 out.print("the kept state cannot be read; until this one is served, pages come in the incoming order")
@@ -77,7 +77,7 @@ def _show_difference(difference: "Difference") -> None:
     from rankloop.logs.comparing import NOW
 
     if difference.same_bits:
-        out.print("the weights are those that are served, in every bit")
+        out.print("the weights equal those being served, bit for bit")
         return
     angle = "" if difference.cosine is None else f", cosine {difference.cosine:.4f}"
     share = "" if difference.relative is None else f", {difference.relative:.1%} of their length"
@@ -85,7 +85,7 @@ def _show_difference(difference: "Difference") -> None:
     if difference.orders:
         out.print(str(difference.orders))
     if difference.evaluation is None:
-        out.print("clicks per page: nothing is held out that they could be estimated on")
+        out.print("clicks per page: there are no held-out pages to estimate them on")
         return
     out.print(
         f"\nclicks per page, estimated on {difference.evaluation.impressions:,} of them; neither state had learned "
@@ -99,7 +99,7 @@ def _show_difference(difference: "Difference") -> None:
 
 def _outcome(done: "Refolded | None", model: str, store: str) -> str:
     if done is None:
-        return "\nnothing was changed, and no snapshot deleted; to serve the new weights, agree with --yes"
+        return "\nnothing was changed, and no snapshot deleted; to serve the new weights, confirm with --yes"
     said = f"\n{model} goes on from them"
     if done.version is None:
         said += "; the service has not kept the new state yet: run this again later"

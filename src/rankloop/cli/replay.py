@@ -92,11 +92,11 @@ def _show_learned(replayed: "Replayed") -> None:
     fates = ", ".join(f"{count:,} {fate}" for fate, count in sorted(replayed.fates.items(), key=lambda fate: -fate[1]))
     out.print(f"of {replayed.closings:,} closed impressions: {fates or 'none in this part'}")
     for what, count in replayed.passed_over.items():
-        out.print(f"passed over, because it is about the live model's own state: {what.replace('_', ' ')}, {count:,} ×")
+        out.print(f"skipped, because it concerns the live model's own state: {what.replace('_', ' ')}, {count:,} ×")
     if replayed.same_bits:
-        out.print("the weights are those of the live model, in every bit")
+        out.print("the weights equal those of the live model, bit for bit")
     elif replayed.distance is None:
-        out.print("the live model has a ranker of another kind: there are no weights to compare")
+        out.print("the live model has a different kind of ranker: no weights to compare")
         out.print()
         return
     else:

@@ -134,7 +134,7 @@ def _introduction(described: dict[str, Any], new: bool, data: "Collection", user
     if new:
         return f"new model {described['name']!r}, {described['learner']['learner']}: {who}"
     return (
-        f"model {described['name']!r} goes on from version {described['version']:,} with its own settings, "
+        f"model {described['name']!r} continues from version {described['version']:,} with its own settings, "
         f"{described['learner']['learner']}: {who}"
     )
 
@@ -195,7 +195,7 @@ def _show(traffic: "Traffic") -> None:
         f"{run.impressions_per_second:,.0f} impressions a second. Each row covers the pages since the previous row."
     )
     if traffic.undelivered:
-        out.print(f"The service did not take {traffic.undelivered:,} reports of clicks.")
+        out.print(f"The service did not accept {traffic.undelivered:,} click reports.")
 
 
 def _draw(run: "Run", path: Path) -> None:

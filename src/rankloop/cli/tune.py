@@ -157,7 +157,7 @@ def _show(result: "TuningResult", out: Path | None) -> None:
     elif result.beside:
         stdout.print(f"Nothing was computed on a GPU; {result.beside}.", markup=False)
     for name in result.at_edge:
-        stdout.print(f"The best {name} is the last that was tried in its direction: try values beyond it.")
+        stdout.print(f"The best {name} is the last one tried in its direction: try values beyond it.")
     if out is not None:
         stdout.print(f"\n{out}: measures {best} on the test split; run it with: rankloop run {out}", markup=False)
 

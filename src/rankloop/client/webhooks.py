@@ -40,7 +40,7 @@ def verified(body: bytes, headers: Mapping[str, str], secret: str | bytes, now: 
     key = secret.encode() if isinstance(secret, str) else secret
     stamp, given = headers.get(TIMESTAMP, ""), headers.get(SIGNATURE, "")
     if not hmac.compare_digest(signature(key, stamp, body).encode(), given.encode()):
-        raise DataError("webhook: the signature is not that of our secret; somebody else may have sent this")
+        raise DataError("webhook: the signature does not match our secret; somebody else may have sent this")
     if not stamp.isdigit() or abs((time.time() if now is None else now) - int(stamp)) > TOLERANCE:
         raise DataError("webhook: the message was sent too long ago, or our clock is wrong")
     message: dict[str, Any] = json.loads(body)

@@ -117,7 +117,7 @@ class Split:
         starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
         firsts = numbers[starts]
         if len(np.unique(firsts)) != len(firsts):
-            raise DataError("the rows of a query must stand side by side; sort them by query first")
+            raise DataError("the rows of a query must be adjacent; sort them by query first")
         return cls(
             features=rows,
             offsets=np.r_[starts, len(rows)].astype(np.int64),

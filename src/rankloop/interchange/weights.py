@@ -26,7 +26,7 @@ def read_weights(path: Path) -> LinearModel:
     data = path.read_bytes()
     if data.startswith((*PICKLES, *ZIPPED)):
         raise DataError(
-            f"{path}: is a pickle or an archive, which could run anything when it is read; write the weights as JSON "
+            f"{path}: is a pickle or an archive, which could run any code when read; write the weights as JSON "
             f'instead: json.dump({{"coef": model.coef_.ravel().tolist(), "feature_names": […]}}, file)'
         )
     try:

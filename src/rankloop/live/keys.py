@@ -170,4 +170,4 @@ def _refuse_foreign_pages(headers: Mapping[bytes, bytes]) -> None:
             "host_refused", "without API keys the service answers to local names only, such as localhost"
         )
     if origin is not None and not is_own_origin(origin.decode("latin-1"), host):
-        raise RequestError("origin_refused", "without API keys the service does not answer pages of other sites")
+        raise RequestError("origin_refused", "without API keys the service does not respond to pages of other sites")

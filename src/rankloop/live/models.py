@@ -60,7 +60,7 @@ async def create_model(service: Service, settings: ModelSettings) -> Report:
 def require_room(service: Service) -> None:
     """Refuse a model too many."""
     if len(service.registry.all()) >= MAX_MODELS:
-        raise RequestError("too_many_models", f"a service has at most {MAX_MODELS} models; delete one first")
+        raise RequestError("too_many_models", f"a service can have at most {MAX_MODELS} models; delete one first")
 
 
 def name_taken(name: str) -> RequestError:

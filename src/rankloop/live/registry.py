@@ -93,7 +93,7 @@ class LiveModel:
                     # One asks for all: a store that hangs must not be asked again by every request that waits.
                     await asyncio.shield(self._reserving)
         except TimeoutError:
-            raise StoreError(f"the store did not answer within {patience:g} s") from None
+            raise StoreError(f"the store did not respond within {patience:g} s") from None
 
     async def _reserve(self) -> None:
         first = await asyncio.to_thread(self._store.reserve, self.id, BLOCK)
@@ -194,7 +194,7 @@ class Registry:
             # One looks for all: a store that hangs must not be asked again by every click that waits.
             await asyncio.wait_for(asyncio.shield(self._looking), patience)
         except TimeoutError:
-            raise StoreError(f"the store did not answer within {patience:g} s") from None
+            raise StoreError(f"the store did not respond within {patience:g} s") from None
 
     def refresh(self) -> None:
         """Notice models that came or went, and newer states; safe to call from any thread."""

@@ -138,7 +138,7 @@ def checked_request(
         raise too_many_candidates(limits, len(ids))
     if len(set(ids)) < len(ids):
         twice = Counter(ids).most_common(1)[0][0]
-        raise _bad("candidates", f"every candidate needs an id of its own; {twice!r} appears twice")
+        raise _bad("candidates", f"every candidate needs a different id; {twice!r} appears twice")
     size = settings.page_size if body.size is None else body.size
     if size > settings.page_size:
         raise _bad("size", f"this model's pages have at most {settings.page_size} documents; got {size}")
@@ -193,7 +193,7 @@ def _row(candidate: Candidate, settings: ModelSettings, known: frozenset[str]) -
     if not given.keys() <= known:
         unknown = next(name for name in given if name not in known)
         if unknown == INCOMING:
-            raise _bad(f"candidate {candidate.id!r}", f"{INCOMING!r} is worked out from the order of the candidates")
+            raise _bad(f"candidate {candidate.id!r}", f"{INCOMING!r} is computed from the order of the candidates")
         raise _bad(
             f"candidate {candidate.id!r}", f"this model has no feature {unknown!r}; its features are {_some(names)}"
         )

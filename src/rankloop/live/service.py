@@ -189,7 +189,7 @@ class Service:
             if isinstance(error, StoreError):
                 raise
             self._void(unseen)
-            raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+            raise StoreError(f"the store did not respond within {PATIENCE:g} s") from None
         finally:
             timer.cancel()
 
@@ -293,7 +293,7 @@ class Service:
         try:
             return await asyncio.wait_for(asyncio.to_thread(find, self.store, token.model, token.number), PATIENCE)
         except TimeoutError:
-            raise StoreError(f"the store did not answer within {PATIENCE:g} s") from None
+            raise StoreError(f"the store did not respond within {PATIENCE:g} s") from None
 
     # Upkeep
 

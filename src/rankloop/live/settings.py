@@ -382,7 +382,7 @@ def feature_names(features: Any) -> tuple[str, ...]:
         raise SettingsError(f"model: features must name one that is sent, beside {INCOMING!r}")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise SettingsError(f"model: every feature needs a name of its own; {twice!r} appears twice")
+        raise SettingsError(f"model: every feature needs a different name; {twice!r} appears twice")
     if any(not name or len(name) > 200 for name in names):
         raise SettingsError("model: a feature's name must have 1 to 200 characters")
     return names

@@ -91,7 +91,7 @@ def ensure_model(
     for setting, wanted in {"learner": learner, "page_size": page_size, "control": control}.items():
         if wanted is not None and there[setting] != wanted:
             raise SettingsError(
-                f"traffic: model {name!r} is there already, with {setting} {there[setting]!r} and not {wanted!r}; "
+                f"traffic: model {name!r} already exists, with {setting} {there[setting]!r} and not {wanted!r}; "
                 f"leave that out, or choose the name of a new model"
             )
     return described, False

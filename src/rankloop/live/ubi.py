@@ -126,7 +126,7 @@ def _read(event: Event) -> Any:
     try:
         return decode(event.kind, event.body)
     except UNREADABLE:
-        raise DataError(f"event {event.offset} of the log cannot be read; rankloop log verify tells more") from None
+        raise DataError(f"event {event.offset} of the log cannot be read; see rankloop log verify") from None
 
 
 def _time(at: int) -> datetime:

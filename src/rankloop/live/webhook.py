@@ -55,11 +55,11 @@ def checked_address(url: str) -> str:
         parts.port  # noqa: B018  (raises if it is no port)
     except ValueError:
         example = "https://alerts.example.com/rankloop"
-        raise SettingsError(f"webhook: {url!r} is no address; give one such as {example}") from None
+        raise SettingsError(f"webhook: {url!r} is not a URL; give one such as {example}") from None
     if parts.scheme not in ("http", "https") or not host:
         raise SettingsError(f"webhook: give an address that begins with https:// or http://; got {url!r}")
     if parts.username or parts.password:
-        raise SettingsError("webhook: leave name and password out of the address; alerts are signed with the secret")
+        raise SettingsError("webhook: leave user name and password out of the URL; alerts are signed with the secret")
     if _is_nowhere(host):
         raise SettingsError(f"webhook: {host} is not an address that alerts are sent to")
     return url

@@ -46,7 +46,7 @@ def upkeep_lease(store: Store) -> Iterator[None]:
     """One upkeep of a log at a time: what one deletes, another must not be reading."""
     lease = store.lease("upkeep")
     if lease is None:
-        raise StoreError(f"{store}: another upkeep of this log is running; wait until it has ended")
+        raise StoreError(f"{store}: another maintenance command is running on this log; wait until it has finished")
     try:
         yield
     finally:

@@ -27,7 +27,7 @@ HELD_OUT = 0.3
 """The share of a model's closed pages, the newest, that are held out."""
 MOST_PAGES = 1_000
 """Of those, evenly spaced, so many are looked at."""
-NOW, ANEW = "as it is", "computed anew"
+NOW, ANEW = "as it is", "recomputed"
 CHANGES = ((0.95, "Hardly anything changes"), (0.8, "Some pages change"))
 MUCH = "Much changes"
 """By the least of: first results that stay, results that stay on their page, Kendall's τ."""

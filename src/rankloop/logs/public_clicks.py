@@ -49,7 +49,7 @@ def open_bandit(path: Path, lines: list[str]) -> Iterator["Row"]:
             features = {"affinity": float(row[AFFINITY + item])} if AFFINITY + item in row else {}
             rank, click, propensity = int(row["position"]), float(row["click"]), float(row["propensity_score"])
         except (TypeError, ValueError):
-            raise DataError(f"{path}, line {number}: is no line of Open Bandit Data; got {row}") from None
+            raise DataError(f"{path}, line {number}: is not a line of Open Bandit Data; got {row}") from None
         yield Row("", item, rank, click, str(number), propensity, features, f"line {number}")
 
 
@@ -75,7 +75,7 @@ def yandex(path: Path, lines: list[str]) -> Iterator["Row"]:
             elif fields[2] == "C":
                 _click(opened, fields[-1])
         except IndexError:
-            raise DataError(f"{path}, line {number}: is no record of a Yandex log; got {line[:80]!r}") from None
+            raise DataError(f"{path}, line {number}: is not a record of a Yandex log; got {line[:80]!r}") from None
     yield from _rows(pages)
 
 
@@ -129,6 +129,6 @@ def aol4foltr(path: Path, lines: list[str]) -> Iterator["Row"]:
         try:
             documents = sorted(ast.literal_eval(row["candidate_doc_ids"]))
         except (TypeError, ValueError, SyntaxError):
-            raise DataError(f"{path}, line {number}: candidate_doc_ids is no list of ids; got {row}") from None
+            raise DataError(f"{path}, line {number}: candidate_doc_ids is not a list of ids; got {row}") from None
         pages.append(_Shown(number, row["query"], list(map(str, documents)), {row["target_doc_id"]}))
     yield from _rows(pages)

@@ -128,7 +128,7 @@ def _jobs(
     for name in settings:
         if name not in known or name == "progress":
             listed = ", ".join(sorted({*known} - {"progress"}))
-            raise SettingsError(f"simulate_many: {name} is no setting of a simulation; there are {listed}")
+            raise SettingsError(f"simulate_many: {name} is not a setting of a simulation; choose from {listed}")
     jobs, places = [], []
     named = (_labelled("learners", learners), _labelled("users", users), _labelled("data", data))
     for (label, learner), (of_user, user), (of_data, one), seed in product(*named, _seeds(seeds)):

@@ -113,7 +113,7 @@ class Run:
         if wanted not in self.metrics:
             have = ", ".join(map(str, self.metrics))
             raise SettingsError(
-                f"the run was not measured by {wanted}, only by {have}; simulate(metrics=…) says by what"
+                f"the run was not measured by {wanted}, only by {have}; choose with simulate(metrics=…)"
             )
         if wanted == self.ndcg:
             return Curves(wanted, self.offline_curve, self.online_curve)

@@ -127,6 +127,6 @@ def _values(folder: Path, record: Record, wanted: Metric) -> tuple[NDArray[np.in
     if wanted.name not in kept.metrics:
         raise SettingsError(
             f"no query results by {wanted} were kept, only by {', '.join(kept.metrics) or 'nothing'}; "
-            f"`metrics` in the study file says by what"
+            f"set `metrics` in the study file"
         )
     return kept.query_ids, kept.values[kept.metrics.index(wanted.name)]

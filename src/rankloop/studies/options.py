@@ -39,7 +39,7 @@ def with_data(study: Study, choices: Iterable[str]) -> Study:
         return study
     names = [source.name for source in instead]
     if len(set(names)) != len(names):
-        raise SettingsError(f"every --data needs a name of its own; got {', '.join(names)}")
+        raise SettingsError(f"every --data needs a different name; got {', '.join(names)}")
     return _with_collections(study, lambda _values: tuple(instead))
 
 

@@ -86,7 +86,7 @@ def read_runs(path: Path) -> pa.Table:
     try:
         table = pq.read_table(path)
     except FileNotFoundError:
-        raise DataError(f"{path} is not there; `rankloop results add FOLDER --to {path}` makes it") from None
+        raise DataError(f"{path} does not exist; create it with `rankloop results add FOLDER --to {path}`") from None
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{path} is not a table of runs, or is damaged ({error})") from None
     mark = (table.schema.metadata or {}).get(_MARK)

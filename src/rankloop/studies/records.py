@@ -105,7 +105,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         if one is None:
             have = ", ".join([self.metric, *(one.metric for one in self.others)])
             raise SettingsError(
-                f"these runs were not measured by {name}, only by {have}; `metrics` in the study file says by what"
+                f"these runs were not measured by {name}, only by {have}; set `metrics` in the study file"
             )
         return msgspec.structs.replace(
             self, metric=name, online_ndcg=one.online, offline_ndcg=one.offline, offline_curve=one.offline_curve,
@@ -362,7 +362,7 @@ def _read_study(folder: Path) -> Study:
 def require_finished(results: Results, folder: Path) -> Results:
     """The results; refuse a folder in which no run is finished."""
     if not results.records:
-        raise DataError(f"no run in {folder} is finished; the same `rankloop run` goes on with the study")
+        raise DataError(f"no run in {folder} is finished; the same `rankloop run` command continues the study")
     return results
 
 

@@ -264,7 +264,7 @@ def cells(study: Study) -> list[Cell]:
         raise SettingsError(f"{where}: grids must not be empty; a study needs at least one [[grids]]")
     grid_names = [grid.name for grid in study.grids]
     if len(set(grid_names)) != len(grid_names):
-        raise SettingsError(f"{where}: every grid needs a name of its own; got {', '.join(grid_names)}")
+        raise SettingsError(f"{where}: every grid needs a different name; got {', '.join(grid_names)}")
     if study.regret is not None:
         labels = [str(one.get("label") or one.get("learner")) for one in study.grids[0].learners]
         if study.regret.against not in labels:
@@ -290,12 +290,12 @@ def _cells(study: Study, grid: Grid, where: str) -> Iterable[Cell]:
     labels = [str(settings.get("label") or settings.get("learner")) for settings in grid.learners]
     if len(set(labels)) != len(labels):
         raise SettingsError(
-            f'{where}: every learner needs a label of its own; got {", ".join(labels)}: give one a label = "…"'
+            f'{where}: every learner needs a different label; got {", ".join(labels)}: give one a label = "…"'
         )
     people = [_user(user, where) for user in chosen_users]
     if len({user.name for user in people}) != len(people):
         names = ", ".join(user.name for user in people)
-        raise SettingsError(f'{where}: every user needs a name of its own; got {names}: give one a name = "…"')
+        raise SettingsError(f'{where}: every user needs a different name; got {names}: give one a name = "…"')
     for source in (source_of(value, where) for value in collections):
         for user in people:
             for settings in grid.learners:

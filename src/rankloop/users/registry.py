@@ -15,7 +15,7 @@ _PLAIN = "position_based"
 def require_user(owner: str, user: Any) -> None:
     """Refuse anything but somebody who clicks."""
     if not isinstance(user, User):
-        raise SettingsError(f"{owner}: user must be somebody who clicks, such as rl.users.noisy(); got {user!r}")
+        raise SettingsError(f"{owner}: user must be a user model, such as rl.users.noisy(); got {user!r}")
 
 
 def to_settings(user: User) -> dict[str, Any]:

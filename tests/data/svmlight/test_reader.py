@@ -24,7 +24,7 @@ def written(tmp_path, last_query):
 @pytest.mark.usefixtures("small_chunks")
 def test_a_query_that_comes_again_after_blocks_have_left_is_refused_with_its_own_line(tmp_path):
     path = written(tmp_path, ["0 qid:7 1:0.5"] * 40)
-    with pytest.raises(DataError, match=r"some\.txt, line 91: the rows of query 7 are not side by side"):
+    with pytest.raises(DataError, match=r"some\.txt, line 91: the rows of query 7 are not adjacent"):
         list(svmlight.blocks(path))
 
 

@@ -71,7 +71,7 @@ def test_scanner_and_grammar_agree(tmp_path_factory, changes):
     expected = slowly(text, str(path))
     got = quickly(path)
     if isinstance(got, str):
-        assert got == expected or "not side by side" in got
+        assert got == expected or "not adjacent" in got
         return
     assert not isinstance(expected, str)
     assert len(got) == len(expected)

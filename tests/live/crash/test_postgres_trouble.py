@@ -15,7 +15,7 @@ from ..serving import Serving
 from .evidence import examine
 from .traffic import Traffic, last_visit, make_model
 
-SLOW = "did not answer within"
+SLOW = "did not respond within"
 """A busy machine's reason for the incoming order, and nobody's fault."""
 TEN = pytest.param(10, marks=pytest.mark.crash)
 

@@ -59,7 +59,7 @@ def locked(service):
 TROUBLES = {
     full_disk: "make room, and it goes on by itself",
     read_only: "read-only; give write permission",
-    locked: "the store did not answer within",
+    locked: "the store did not respond within",
 }
 
 

@@ -73,7 +73,7 @@ BAD_RANKS = [
     (candidates('{"features": [1, 2]}'), 422, "`id` is missing"),
     (candidates('{"id": "a", "features": [1, 2], "boost": 3}'), 422, "unknown field `boost`; use id, features"),
     # candidates
-    (candidates(A, A), 422, "every candidate needs an id of its own; 'a' appears twice"),
+    (candidates(A, A), 422, "every candidate needs a different id; 'a' appears twice"),
     (candidates('{"id": "", "features": [1, 2]}'), 422, "must be text, not empty"),
     (candidates('{"id": "%s", "features": [1, 2]}' % ("x" * 513)), 422, "must be text, at most 512 characters"),
     (candidates('{"id": 7, "features": [1, 2]}'), 422, "must be text; got a whole number"),

@@ -16,7 +16,7 @@ SHOP = ModelSettings(name="shop", features=2, seed=1, actions=OLD)
 def test_values_can_be_changed_by_name_and_names_cannot():
     other = other_settings(SHOP, None, ["actions.click=0.02", "actions.cart=0"])
     assert other.actions == {"click": 0.02, "cart": 0.0, "purchase": 1.0}
-    with pytest.raises(SettingsError, match="'buy' is none of the model's actions: click, cart, purchase"):
+    with pytest.raises(SettingsError, match="'buy' is not one of the model's actions: click, cart, purchase"):
         other_settings(SHOP, None, ["actions.buy=1"])
 
 

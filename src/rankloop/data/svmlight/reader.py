@@ -228,8 +228,8 @@ class _Reader:
         if again >= 0:
             row = offsets[again]
             raise DataError(
-                f"{self.path}, line {self.lines[row]}: the rows of query {ids[row]} are not side "
-                f"by side; got 'qid:{ids[row]}' again after other queries. Sort the file by query."
+                f"{self.path}, line {self.lines[row]}: the rows of query {ids[row]} are not "
+                f"adjacent; got 'qid:{ids[row]}' again after other queries. Sort the file by query."
             )
         return offsets
 

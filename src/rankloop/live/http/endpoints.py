@@ -40,7 +40,7 @@ async def close(call: Call) -> Closed:
 
 @Endpoint(
     "POST", "/v1/models", "admin",
-    Reply(answers.DryRun, description="With `dry_run`: nothing was made."), Reply(answers.NewModel, 201),
+    Reply(answers.DryRun, description="With `dry_run`: nothing was created."), Reply(answers.NewModel, 201),
     body=NewModelSettings, query=(Parameter("dry_run", {"type": "boolean", "default": False}),),
     refuses=("name_taken", "too_many_models"),
 )  # fmt: skip

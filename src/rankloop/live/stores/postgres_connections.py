@@ -173,7 +173,7 @@ class Server:
         """
         with self._held():
             if self._write and self._write.info.transaction_status != TransactionStatus.IDLE and not self._write.closed:
-                raise StoreError(f"{self}: this thread holds the log already; end that transaction first")
+                raise StoreError(f"{self}: this thread already holds the log; end that transaction first")
             connection, row = self._begin(first)
             try:
                 with self.limited(connection), self.translated():

@@ -67,7 +67,7 @@ class SQLiteStore(Store):
 
     def _connect(self) -> sqlite3.Connection:
         if not self.path.parent.is_dir():
-            raise StoreError(f"{self.path.parent} is not a folder; make it first, or give another path")
+            raise StoreError(f"{self.path.parent} is not a folder; create it first, or give another path")
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=WAIT_MS / 1000)
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _write_ahead(connection)
@@ -99,7 +99,7 @@ class SQLiteStore(Store):
 
     def _create(self, connection: sqlite3.Connection) -> None:
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise StoreError(f"{self.path} is a database of something else; give another path")
+            raise StoreError(f"{self.path} is some other program's database; give another path")
         script = files("rankloop.live.stores").joinpath("schema.sql").read_text(encoding="utf-8")
         for statement in script.split(";\n"):
             connection.execute(statement)

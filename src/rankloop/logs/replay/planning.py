@@ -74,7 +74,7 @@ def _change(method: dict[str, Any], model: dict[str, Any], name: str, value: Any
         model["guards"] = model["guards"] | {rest: value}
     elif first == "actions" and rest:
         if rest not in model["actions"]:
-            raise SettingsError(f"replay: {rest!r} is none of the model's actions: {', '.join(model['actions'])}")
+            raise SettingsError(f"replay: {rest!r} is not one of the model's actions: {', '.join(model['actions'])}")
         model["actions"] = model["actions"] | {rest: value}
     elif name in CHANGEABLE:
         model[name] = value
