@@ -56,6 +56,16 @@ def test_a_study_survives_a_lost_node_and_ends_with_the_bits_of_this_machine(tmp
     assert numbers(outcome) == numbers(run(text, tmp_path / "here"))
 
 
+def test_what_a_computation_raises_there_is_raised_here_in_the_same_words(cluster):
+    with RayCluster(cluster.address) as engine:
+        error = engine.submit(parse, SMALL.replace("PDGD", "PDQD"), "small").exception()
+        assert engine.submit(parse, SMALL, "small").result() == parse(SMALL, "small")
+    with pytest.raises(SettingsError) as here:
+        parse(SMALL.replace("PDGD", "PDQD"), "small")
+    assert type(error) is SettingsError
+    assert str(error) == str(here.value)
+
+
 def test_an_address_where_nobody_answers_is_told_at_once():
     with pytest.raises(SettingsError, match="no Ray cluster answers"), RayCluster("127.0.0.1:1"):
         pass

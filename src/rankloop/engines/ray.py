@@ -4,6 +4,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, Self
 
 from rankloop.errors import SettingsError
@@ -43,7 +44,8 @@ class RayCluster:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Start a computation on one core of the cluster, again and again if its node is lost."""
         remote = self._ray.remote(num_cpus=1, max_retries=-1)(function)
-        future: Future[Any] = remote.remote(*arguments).future()
+        future: Future[Any] = Future()
+        remote.remote(*arguments).future().add_done_callback(partial(_hand_over, future))
         return future
 
     def __enter__(self) -> Self:
@@ -51,6 +53,14 @@ class RayCluster:
 
     def __exit__(self, *_: object) -> None:
         self._ray.shutdown()  # what still runs for us there is stopped
+
+
+def _hand_over(future: Future[Any], done: Future[Any]) -> None:
+    """Give what Ray's future has; what was raised there is raised as it was, without Ray's traceback for a message."""
+    if (error := done.exception()) is None:
+        future.set_result(done.result())
+    else:
+        future.set_exception(getattr(error, "cause", None) or error)
 
 
 def _require_answer(address: str) -> None:

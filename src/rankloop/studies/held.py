@@ -6,7 +6,8 @@ it leaves out; commands are kept with absolute paths, so that they work from any
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from rankloop.display import counted, listed
 from rankloop.files import write_text
 
 STARTED = "started.json"
+Settings = dict[str, Any]
+_SETTINGS = ("learner", "user", "seed", "impressions", "evaluate_every", "page_size", "metrics", "gradient_variance")
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -56,26 +59,28 @@ def _same_study(folder: Path, study: str) -> bool:
         return False
 
 
-def left_out(folder: Path, keys: Collection[str], settings: Iterable[dict[str, Any]]) -> str:
+def left_out(folder: Path, shown: Mapping[str, Settings], asked: Callable[[int], Iterable[Settings]]) -> str:
     """Which records of a folder a report does not show, and why: `2 runs of 500 impressions`.
 
-    `keys` and `settings` are those of the runs that it does show.
+    `shown` are the settings of the runs that it does show, by key. `asked(grades)` gives those that the study asks for
+    on collections with so many grades, failed runs included.
     """
-    known = _Known(settings)
+    known = _Known(shown.values(), asked)
     reasons = Counter(
         known.reason(path)
         for path in sorted((folder / "runs").glob("*.parquet"))
-        if path.stem not in keys and not path.name.startswith(".")
+        if path.stem not in shown and not path.name.startswith(".")
     )
     return listed([f"{counted(number, 'run')} {reason}" for reason, number in reasons.items()]) if reasons else ""
 
 
 class _Known:
-    """The settings of the runs that are shown, to say how others differ."""
+    """The settings that are shown or asked for, to say how others differ."""
 
-    def __init__(self, settings: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, settings: Iterable[Settings], asked: Callable[[int], Iterable[Settings]]) -> None:
         shown = list(settings)
         self._whole = {_text(one) for one in shown}
+        self._asked = cache(lambda grades: {_text(one) for one in asked(grades)})
         self._hashes = {one.get("data", {}).get("hash") for one in shown}
         self._impressions = {one.get("impressions") for one in shown}
         self._seeds = {one.get("seed") for one in shown}
@@ -90,10 +95,11 @@ class _Known:
             return f"on {data['name']} (--data may name several collections)"
         if impressions not in self._impressions:
             return f"of {impressions:,} impressions"
-        if _text(settings) in self._whole:
+        if (text := _text(settings)) in self._whole or text in self._asked(data["grades"]):
             return "of other sources (the code has changed since)"
         return "with other seeds" if settings["seed"] not in self._seeds else "with other settings"
 
 
-def _text(settings: dict[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True)
+def _text(settings: Settings) -> str:
+    """What two runs on the same collection can differ by, as one text."""
+    return json.dumps({name: settings.get(name) for name in _SETTINGS}, sort_keys=True)

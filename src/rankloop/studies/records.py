@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -38,7 +38,7 @@ from rankloop.statistics import THIS, GeneraliseTo
 from rankloop.studies.columns import CURVE, QUERIES, SCHEMA
 from rankloop.studies.held import Start, left_out, read_starts
 from rankloop.studies.regret.findings import Findings, read_findings
-from rankloop.studies.specification import Cell, Study, metrics_of
+from rankloop.studies.specification import Cell, Study, cells, metrics_of
 
 CPU = ""
 """The engine of records that were computed on the CPU: their keys do not name it."""
@@ -222,10 +222,10 @@ def write_table(table: pa.Table, path: Path, **how: Any) -> None:
         pq.write_table(table, partial, **how)
 
 
-def read_records(folder: Path, cells: Iterable[tuple[Cell, str]]) -> list[Record]:
+def read_records(folder: Path, keyed: Iterable[tuple[Cell, str]]) -> list[Record]:
     """The records of those cells (with their keys) that are finished, in the order of the cells."""
     read = cache(_read_row)  # two grids may share a run
-    return [_record(cell, row) for cell, key in cells if (row := read(record_path(folder, key))) is not None]
+    return [_record(cell, row) for cell, key in keyed if (row := read(record_path(folder, key))) is not None]
 
 
 def read_row(folder: Path, key: str) -> dict[str, Any]:
@@ -326,9 +326,17 @@ def with_folder(results: Results, folder: Path) -> Results:
     """The same results, with what else their folder tells: how they were started, and what they leave out."""
     results.starts = read_starts(folder)
     shown = {record.key: record.settings for record in results.records}
-    results.left_out = left_out(folder, shown.keys(), shown.values())
+    results.left_out = left_out(folder, shown, partial(_asked, results.study))
     results.regret = read_findings(folder) if results.study.regret is not None else None
     return results
+
+
+def _asked(study: Study, grades: int) -> list[dict[str, Any]]:
+    """The settings of all runs of a study, on collections with so many grades; none where a plugin of it is gone."""
+    try:
+        return [cell.graded(grades).settings("") for cell in cells(study)]
+    except SettingsError:  # what is finished can be read without it
+        return []
 
 
 def read_results(folder: str | Path) -> Results:
