@@ -227,10 +227,18 @@ def test_what_a_learner_may_not_answer_is_told_in_a_sentence(verb, does, sentenc
 def test_a_learner_whose_scores_are_no_numbers_has_diverged_whether_or_not_it_is_measured(score, every):
     lost = Alphabet()
     lost.scores = lambda X: np.full(len(X), score)
-    why = "left the range of float32; " if score == 1e300 else "are infinite or NaN, .*: look at `scores`, or "
+    why = "left the range of float32; " if score == 1e300 else "are infinite or NaN: look at `scores`, or "
     sentence = f"Alphabet diverged by impression [0-9]+: its scores {why}take smaller steps or scale the features"
     with pytest.raises(DivergenceError, match=sentence):
         run(lost, noisy, evaluate_every=every)
+
+
+def test_weights_that_are_numbers_are_named_where_scores_are_none():
+    lost = Alphabet()
+    lost.weights = [0.0, 1.0]
+    lost.scores = lambda X: np.full(len(X), np.nan)
+    with pytest.raises(DivergenceError, match="its scores are infinite or NaN, though its weights are not: look at"):
+        run(lost, noisy)
 
 
 def test_a_learner_whose_weights_are_no_numbers_has_diverged():

@@ -277,7 +277,8 @@ class _PlainLearner:
             if np.isfinite(given).all():
                 what = f"left the range of float32; {self._settings.remedy}"
             else:
-                what = f"are infinite or NaN, though its weights are not: look at `scores`, or {self._settings.remedy}"
+                beside = ", though its weights are not" if self.weights().size else ""
+                what = f"are infinite or NaN{beside}: look at `scores`, or {self._settings.remedy}"
             raise DivergenceError(f"{self._name} diverged by impression {stop:,}: its scores {what}")
         return scores
 

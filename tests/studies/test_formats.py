@@ -18,6 +18,8 @@ from .tabulated import cell_of, grid_table, level, online_table, study
 
 HOSTILE = '<script>alert(1)</script> & a_b 5% $x$ #1 {y} | ^~ \\end{tabular} "q"'
 
+FORMULA = "αβγδεζηθικλμνξπρστυφχψω ΓΔΘΛΞΠΣΦΨΩ x₀⁻¹² ≠ √∞, ∇ ∝ ∂ ∈ ∼ ± ½ † ★ „é“"
+
 
 def test_every_format_has_the_same_numbers(made_up, tmp_path):
     table = online_table(made_up(study(), online=level))
@@ -52,11 +54,12 @@ def test_a_table_has_every_name_in_every_row_and_its_marks():
 
 
 @pytest.mark.slow
-def test_latex_compiles_whatever_names_hold(made_up, tmp_path):
+@pytest.mark.parametrize("size", [Size(3.3), Size(7.0)])
+def test_latex_compiles_whatever_names_hold(made_up, tmp_path, size):
     compiler = shutil.which("pdflatex") or skip_here("no LaTeX compiler: pdflatex is not installed")
-    results = made_up(study({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD"}))
+    results = made_up(study({"learner": "ROLTR", "label": HOSTILE}, {"learner": "PDGD", "label": FORMULA}))
     report.write(results, tmp_path)
-    report.write_for_print(results, tmp_path, ["pdf"], Size(3.3))
+    report.write_for_print(results, tmp_path, ["pdf"], size)
     document = (
         r"\documentclass{article}\usepackage{booktabs,amssymb,graphicx}\begin{document}"
         r"\input{tables}\input{figures}\end{document}"
@@ -68,6 +71,10 @@ def test_latex_compiles_whatever_names_hold(made_up, tmp_path):
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
     assert (tmp_path / "all.pdf").stat().st_size > 10_000
     assert "Overfull" not in done.stdout.decode(errors="replace")
+
+
+def test_what_formulas_are_written_with_becomes_commands():
+    assert formats.escape_latex("κ₁ ≠ Δ⁻²") == r"$\kappa$$_{1}$ $\ne$ $\Delta$$^{-}$$^{2}$"
 
 
 def test_wide_and_long_tables_fit_a_page(tmp_path):

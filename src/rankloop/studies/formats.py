@@ -7,23 +7,27 @@ from rankloop.studies.tables import Entry, Table
 
 LATEX_PREAMBLE = "% needs \\usepackage{booktabs,amssymb,graphicx} and, in older LaTeX, \\usepackage[utf8]{inputenc}\n"
 # What is wider or longer than the page has room for is made to fit; everything else stays as it is.
-_FITTED = (
-    r"\resizebox*{!}{\ifdim\totalheight>0.8\textheight 0.8\textheight\else\totalheight\fi}{%"
-    "\n"
-    r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-)
+_NOT_WIDER = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+_FITTED = r"\resizebox*{!}{\ifdim\totalheight>0.8\textheight 0.8\textheight\else\totalheight\fi}{%" + f"\n{_NOT_WIDER}"
 
 _GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "η": "eta", "θ": "theta", "λ": "lambda",
-    "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ω": "omega",
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta",
+    "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
+_SIGNS = {
+    "×": "times", "·": "cdot", "≤": "le", "≥": "ge", "≠": "ne", "→": "to", "←": "gets", "≈": "approx", "∞": "infty",
+    "√": "surd", "∈": "in", "∂": "partial", "∇": "nabla", "∼": "sim", "∝": "propto", "′": "prime", "★": "star",
+    "△": "vartriangle", "▲": "blacktriangle", "▽": "triangledown", "▼": "blacktriangledown", "±": "pm",
 }  # fmt: skip
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "\"": "''", "±": r"$\pm$", "−": "$-$", "–": "--", "…": r"\ldots{}",
-    "×": r"$\times$", "·": r"$\cdot$", "Σ": r"$\Sigma$", "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "≈": r"$\approx$",
-    "△": r"$\vartriangle$", "▲": r"$\blacktriangle$", "▽": r"$\triangledown$", "▼": r"$\blacktriangledown$",
-} | {letter: f"$\\{name}$" for letter, name in _GREEK.items()}  # fmt: skip
+    "|": r"\textbar{}", "\"": "''", "−": "$-$", "–": "--", "…": r"\ldots{}", "„": ",,",
+} | {letter: f"$\\{name}$" for letter, name in (_GREEK | _SIGNS).items()}  # fmt: skip
+_LATEX |= {letter: f"$_{{{index}}}$" for index, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_LATEX |= {letter: f"$^{{{sign}}}$" for letter, sign in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)}
 
 
 def markdown(table: Table) -> str:
@@ -67,10 +71,10 @@ def latex(table: Table) -> str:
 
 
 def latex_figure(name: str, title: str, caption: str) -> str:
-    """A `figure` that includes a picture by its file name, with its caption and a label to refer to."""
+    """A `figure` that includes a picture by its file name, no wider than the text, with a caption and a label."""
     return "\n".join(
         [
-            r"\begin{figure}", r"\centering", rf"\includegraphics{{{name}}}",
+            r"\begin{figure}", r"\centering", _NOT_WIDER, rf"\includegraphics{{{name}}}}}",
             rf"\caption{{{escape_latex(title)}. {escape_latex(caption)}}}", rf"\label{{fig:{name}}}", r"\end{figure}",
             "",
         ]
@@ -83,7 +87,9 @@ def csv(table: Table) -> str:
 
 
 def escape_latex(text: str) -> str:
-    r"""Text that LaTeX prints as it stands; the paper's marks and Greek letters become their commands.
+    r"""Text that LaTeX prints as it stands; marks, signs and Greek letters become their commands.
+
+    Other scripts than Latin and Greek are left as they are: XeLaTeX and LuaLaTeX print them, pdfLaTeX does not.
 
     >>> print(escape_latex("50 % of a_b, γ=0"))
     50 \% of a\_b, $\gamma$=0
