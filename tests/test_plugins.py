@@ -1,5 +1,7 @@
 """Work from outside the package is known by name, and what is wrong with it is one sentence."""
 
+import pickle
+import subprocess
 import sys
 from typing import Annotated
 
@@ -7,7 +9,7 @@ import msgspec
 import pytest
 
 import rankloop as rl
-from rankloop import plugins
+from rankloop import plugins, sources
 from rankloop.errors import DataError, SettingsError
 from rankloop.learners import LEARNERS
 from rankloop.plugins import ATTRIBUTES, Registry, attribute, load, needed_by, register
@@ -17,14 +19,16 @@ from rankloop.studies.tuning.search import tune
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays(monkeypatch):
+def nothing_stays(monkeypatch, tmp_path):
     """What a test brings is gone after it: from the registries, the modules and the module path."""
-    modules, kept = set(sys.modules), {id(one): dict(one) for one in (LEARNERS, RANKERS, ATTRIBUTES)}
+    kept = {id(one): dict(one) for one in (LEARNERS, RANKERS, ATTRIBUTES)}
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(plugins, "_loaded", set())
+    monkeypatch.setattr(sources, "_companions", {})
     yield
-    for name in set(sys.modules) - modules:
-        del sys.modules[name]
+    for name, module in list(sys.modules.items()):
+        if (getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
     for one in (LEARNERS, RANKERS, ATTRIBUTES):
         one.clear()
         one.update(kept[id(one)])
@@ -204,6 +208,42 @@ def test_a_plugin_that_is_not_there_or_hidden_by_another_is_one_sentence(tmp_pat
     written(tmp_path, "statistics.py", "")
     with pytest.raises(SettingsError, match=r"Python takes 'statistics' from .*; rename your file"):
         load(["statistics"], tmp_path)
+
+
+APART = {
+    "{kind}_told.py": """
+import rankloop as rl
+from typing import NamedTuple
+
+class Told(NamedTuple):
+    number: int
+
+class Apart(rl.{base}, frozen=True):
+    pass
+""",
+    "{kind}_done.py": """
+from {kind}_told import Told
+from rankloop.kernels import implements
+from rankloop.rankers.contract import score
+
+@implements(score, Told)
+def do(told, *rest):
+    pass
+""",
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("base", ["users.User", "learners.Learner", "rankers.Ranker"])
+def test_another_process_imports_the_kernels_of_settings_that_stand_in_a_module_of_their_own(tmp_path, base):
+    kind = base.partition(".")[0]
+    for name, text in APART.items():
+        written(tmp_path, name.format(kind=kind), text.format(kind=kind, base=base))
+    load([f"{kind}_told", f"{kind}_done"], tmp_path)
+    sent = pickle.dumps(sys.modules[f"{kind}_told"].Apart())
+    code = f"import pickle, sys; print(type(pickle.loads({sent!r})).__name__, '{kind}_done' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "Apart True\n"
 
 
 def test_what_an_installed_plugin_raises_is_told_with_its_file_and_line(tmp_path, monkeypatch):

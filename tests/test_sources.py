@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import rankloop
+from rankloop import sources
 from rankloop.learners import LEARNERS
-from rankloop.sources import fingerprint, fingerprint_of, modules_of, sources_of
+from rankloop.sources import companions_of, fingerprint, fingerprint_of, modules_of, sources_of
 
 KEYS = """
 import json
@@ -87,6 +88,46 @@ def test_code_from_outside_the_package_counts_with_what_it_imports(tmp_path, mon
         fingerprints.append(fingerprint_of(mine()))
     assert len(set(fingerprints)) == 4
     assert fingerprint_of(mine(rankloop.PDGD())) not in fingerprints
+
+
+SETTINGS_APART = """
+from typing import NamedTuple
+from rankloop.users import User
+
+class ApartTables(NamedTuple):
+    chance: float
+
+class Apart(User, frozen=True):
+    def compiled(self, page_size, split=None):
+        return ApartTables(0.5)
+"""
+KERNELS_APART = """
+from apart_settings import ApartTables
+from rankloop.kernels import implements, kernel
+from rankloop.users.contract import click
+
+@implements(click, ApartTables)
+@kernel
+def never(user, shown, seed, impression, clicks):
+    clicks[:] = 0.0
+"""
+
+
+def test_kernels_count_that_stand_in_a_module_which_the_settings_do_not_know(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sources, "_companions", {})
+    (tmp_path / "apart_settings.py").write_text(SETTINGS_APART)
+    (tmp_path / "apart_kernels.py").write_text(KERNELS_APART)
+    apart = importlib.import_module("apart_settings").Apart()
+    fingerprints = [fingerprint_of(apart)]
+    importlib.import_module("apart_kernels")
+    fingerprints.append(fingerprint_of(apart))
+    (tmp_path / "apart_kernels.py").write_text(KERNELS_APART.replace("0.0", "1.0"))
+    fingerprint.cache_clear()
+    fingerprints.append(fingerprint_of(apart))
+    assert len(set(fingerprints)) == 3
+    assert companions_of("apart_settings") == ["apart_kernels"]
+    assert companions_of("rankloop.learners.roltr") == []
 
 
 @pytest.mark.process

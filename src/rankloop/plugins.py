@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from rankloop.errors import RankloopError, SettingsError
-from rankloop.sources import modules_of
+from rankloop.sources import companions_of, modules_of
 
 GROUP = "rankloop.plugins"
 HINT = (
@@ -244,6 +244,21 @@ def load_installed() -> None:
 def _announced() -> list[metadata.EntryPoint]:
     """Entry points that are still to be loaded."""
     return sorted(metadata.entry_points(group=GROUP), reverse=True)
+
+
+def pickled(settings: object, reduced: tuple[Any, ...]) -> tuple[Any, ...]:
+    """How settings travel to another process: with the names of modules that their kernels are in, if these are apart.
+
+    Unpickling imports the module of a class, and nothing would import what stands beside it.
+    """
+    modules = companions_of(type(settings).__module__)
+    return (_unpickled, (modules, *reduced[:2])) if modules else reduced
+
+
+def _unpickled(modules: list[str], make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    for name in modules:
+        importlib.import_module(name)
+    return make(*arguments)
 
 
 def needed_by(*settings: object) -> list[str]:

@@ -1,7 +1,8 @@
 """Which source files a computation comes from, and a fingerprint of them: results and machine code are keyed by it.
 
 A module's sources are its own file and those of all that it imports, directly or not, as far as somebody may edit them:
-this package, the module's own, and what is installed neither with Python nor as a package.
+this package, the module's own, and what is installed neither with Python nor as a package. So are those of modules that
+implement what is done with its named tuples.
 """
 
 import ast
@@ -21,6 +22,8 @@ _REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.rankers", "rankloop.us
 # What is done with a finished run computes nothing of it.
 _LOOKS = {"rankloop.runs.runs", "rankloop.runs.notebook", "rankloop.display.pictures", "rankloop.display.sheets"}
 _NOWHERE = secrets.token_bytes(8)
+_companions: dict[str, set[str]] = {}
+"""By module from outside, others that say what compiled code does with its named tuples: it need not know them."""
 
 
 def fingerprint_of(*settings: object) -> str:
@@ -30,6 +33,18 @@ def fingerprint_of(*settings: object) -> str:
     no file, and a fingerprint that no other process shares.
     """
     return fingerprint("rankloop.simulation", *sorted({name for one in settings for name in modules_of(one)}))
+
+
+def note_companion(module: str, implementer: str) -> None:
+    """A module implements what is done with named tuples of another: from now on its sources are the other's, too."""
+    if "rankloop" not in (module.partition(".")[0], implementer.partition(".")[0]) and module != implementer:
+        _companions.setdefault(module, set()).add(implementer)
+        fingerprint.cache_clear()
+
+
+def companions_of(*modules: str) -> list[str]:
+    """The modules that must be imported, beside these, before compiled code knows their named tuples."""
+    return sorted({one for name in _walked(modules) for one in _companions.get(name, ())}) if _companions else []
 
 
 def modules_of(value: Any) -> Iterator[str]:
@@ -80,6 +95,7 @@ def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
         path = seen[name] = _file(name)
         if path is not None:
             waiting += _imports(name, path, own)
+        waiting += sorted(_companions.get(name, ()))
     return seen
 
 

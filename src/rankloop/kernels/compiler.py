@@ -29,7 +29,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache,
 from numba.extending import overload
 
 from rankloop.home import home
-from rankloop.sources import fingerprint, sources_of
+from rankloop.sources import fingerprint, note_companion, sources_of
 
 _KEPT_GENERATIONS = 6
 """Of the package: an older one is of no use to anybody."""
@@ -75,6 +75,7 @@ def implements(stub: Callable[..., Any], kind: type) -> Callable[[Any], Any]:
     def register(implementation: Any) -> Any:
         _implementers.setdefault(kind, set()).add(implementation.__module__)
         _implemented.add((stub, kind))
+        note_companion(kind.__module__, implementation.__module__)
 
         @overload(stub, strict=False)
         def choose(subject: Any, *rest: Any) -> Any:

@@ -21,7 +21,7 @@ from rankloop.errors import SettingsError
 from rankloop.kernels import kernel, otherwise
 from rankloop.kernels.arithmetic import whole_blocks
 from rankloop.kernels.matrix import padded
-from rankloop.plugins import Registry, left_out
+from rankloop.plugins import Registry, left_out, pickled
 from rankloop.policies.plackett_luce import page_log_probability
 from rankloop.propensities import Propensities
 from rankloop.rankers import LINEAR
@@ -110,6 +110,10 @@ class Learner(
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.name = cls.__name__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process a method brings along its kernels."""
+        return pickled(self, super().__reduce__())  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         check_settings(self, self.name)

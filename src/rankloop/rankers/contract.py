@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankloop.plugins import Registry, left_out, name_in_files
+from rankloop.plugins import Registry, left_out, name_in_files, pickled
 from rankloop.settings import check_settings
 
 RANKERS = Registry("ranker")
@@ -28,6 +28,10 @@ class Ranker(msgspec.Struct, frozen=True, tag=name_in_files, tag_field="kind", f
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.name = options.get("tag") or name_in_files(cls.__name__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process a ranker brings along its kernels."""
+        return pickled(self, super().__reduce__())  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         check_settings(self, type(self).__name__)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankloop.data.collection import Collection, Split
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.plugins import ATTRIBUTES, Registry, left_out, name_in_files, telling
+from rankloop.plugins import ATTRIBUTES, Registry, left_out, name_in_files, pickled, telling
 from rankloop.propensities import Propensities
 from rankloop.settings import check_settings, require_whole_number, settle
 from rankloop.users.behaviour import Behaviour, People, click_people, forward, require_grades, shares_at, together
@@ -73,10 +73,10 @@ class User(
             settle(self, name=self.default_name())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """To another process a person brings along the functions behind the attributes that it looks at."""
+        """To another process a person brings along its kernels, and the functions behind attributes it looks at."""
         brought = tuple(ATTRIBUTES[name] for name in self.attributes if name in ATTRIBUTES)
         made: tuple[Any, ...] = super().__reduce__()  # type: ignore[assignment]
-        return (_arrived, (brought, *made)) if brought else made
+        return pickled(self, (_arrived, (brought, *made)) if brought else made)
 
     def default_name(self) -> str:
         """What a person is called who was given no name."""
