@@ -33,6 +33,15 @@ def test_the_comparison_and_the_worst_queries_are_printed(rankloop, folder, tmp_
     assert losses == sorted(losses)
 
 
+def test_a_query_counts_by_the_runs_on_its_own_fold(rankloop, folder, tmp_path):
+    text = MEASURED.replace("folds = [1, 2]", "folds = [1]")
+    run(text.replace("repeats = 4", 'repeats = 2\nusers = ["noisy"]'), tmp_path)
+    _, one_fold, _ = rankloop("results", "queries", tmp_path, "ROLTR")
+    assert "a query counts by its mean over 2 runs of each." in one_fold
+    _, two_folds, _ = rankloop("results", "queries", folder, "ROLTR")
+    assert "a query counts by its mean over the runs on its fold; in all, 2 runs of each on 2 folds." in two_folds
+
+
 def test_a_method_that_was_not_run_is_named(rankloop, folder):
     code, _, err = rankloop("results", "queries", folder, "RankNut")
     assert code == 2

@@ -75,6 +75,12 @@ def _document(one: "ByQuery", worst: int) -> dict[str, Any]:
     }
 
 
+def _runs(one: "ByQuery") -> str:
+    """The runs that a query's mean is over: a query is tested on one fold, and runs on the others do not see it."""
+    runs, folds = f"{counted(one.pairs, 'run')} of each", len({fold for fold, _ in one.queries})
+    return runs if folds < 2 else f"the runs on its fold; in all, {runs} on {folds} folds"
+
+
 def _show(one: "ByQuery", worst: int) -> None:
     better, equal, lost = one.tally
     mean, half = one.interval
@@ -82,7 +88,7 @@ def _show(one: "ByQuery", worst: int) -> None:
         f"\n{one.label} − {one.against}, {one.user} clicks, {one.collection}: {one.metric.title} {signed(mean, 4)} "
         f"± {half:.4f} (95 %), p {p_equals(one.p)}, paired over {counted(len(one.queries), 'query', 'queries')}.\n"
         f"Better on {better:,}, equal on {equal:,}, worse on {lost:,}; "
-        f"a query counts by its mean over {counted(one.pairs, 'run')} of each.",
+        f"a query counts by its mean over {_runs(one)}.",
         markup=False,
     )
     if not len(chosen := one.worst(worst)):
