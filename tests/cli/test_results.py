@@ -100,7 +100,7 @@ def test_records_are_verified_by_computing_some_again(rankloop, finished):
     code, out, said = rankloop("results", "verify", finished, "--sample", "2")
     assert code == 0
     assert out.count("same bits: ") == 2
-    assert "2 of 2 runs are the same, bit for bit; the folder holds 16." in out
+    assert "2 of 2 runs are the same, bit for bit; the study has 16 finished runs." in out
     assert "computing again: 2 of 2 done" in said
 
 
@@ -137,7 +137,7 @@ def test_a_record_that_is_missing_is_not_called_different(rankloop, finished, tm
     code, out, _ = rankloop("results", "verify", tmp_path, "--sample", "1")
     assert code == 1
     assert out.startswith("NOT COMPARED: ")
-    assert "0 of 1 run are the same, bit for bit; 1 could not be compared; the folder holds 16." in out
+    assert "0 of 1 run are the same, bit for bit; 1 could not be compared; the study has 16 finished runs." in out
 
 
 def test_a_record_that_was_changed_is_exit_code_1(rankloop, finished, tmp_path):

@@ -113,8 +113,8 @@ def _show_checked(checked: "list[Checked]", results: "Results", json: bool) -> N
     verb = "is the same" if same == len(checked) == 1 else "are the same"
     lost = sum(not one.is_compared for one in checked)
     rest = f"; {lost} could not be compared" if lost else ""
-    records = len({record.key for record in results.records})
-    out.print(f"{same} of {counted(len(checked), 'run')} {verb}, bit for bit{rest}; the folder holds {records:,}.")
+    finished = counted(len({record.key for record in results.records}), "finished run")
+    out.print(f"{same} of {counted(len(checked), 'run')} {verb}, bit for bit{rest}; the study has {finished}.")
     if results.left_out:
         out.print(f"Not verified, though in this folder: {results.left_out}.", highlight=False)
 
