@@ -36,7 +36,7 @@ import math
 import numpy as np
 
 from rankloop.kernels import kernel
-from rankloop.kernels.arithmetic import exp
+from rankloop.kernels.arithmetic import exp, log
 from rankloop.kernels.triangular import row_dot
 
 
@@ -70,7 +70,7 @@ def page_shares(Z, mean, merits, shares):
         total += shares[t]
     for t in range(shown):
         shares[t] /= total
-    return top + math.log(total)
+    return top + log(total)
 
 
 @kernel
@@ -82,7 +82,7 @@ def level_part(clicked, log_expected, shape, once):
     """
     if shape == 0.0:
         return 0.0, 0.0
-    part = 1.0 / (1.0 + exp(math.log(shape) - log_expected))
+    part = 1.0 / (1.0 + exp(log(shape) - log_expected))
     return clicked * (1.0 - part) - once * (shape * part), once * (shape * part)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.kernels import implements, kernel
-from rankloop.kernels.arithmetic import dot
+from rankloop.kernels.arithmetic import dot, exp
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 from rankloop.kernels.triangular import MANY, covariance, rows_for, solve_upper, whole_lanes
 from rankloop.learners.changes import Changes, part_of_change
@@ -286,7 +286,7 @@ def show_posterior(model, work, X, seed, impression, page, notes):
     temperature = max(model.settings.softness * spread, LEAST_SPREAD * deviation(scores))
     if temperature == 0.0:
         temperature = 1.0
-    centre = scores.mean()
+    centre = mean_score(scores)
     for i in range(n):
         scores[i] = np.float32((scores[i] - centre) / temperature)
     show_plackett_luce(work.base, 1.0, n, seed, impression, page)
@@ -296,7 +296,7 @@ def show_posterior(model, work, X, seed, impression, page, notes):
 def curiosity(model):
     """κ now: most at first, when a wrong turn would last longest."""
     settings = model.settings
-    return settings.exploration + settings.early_exploration * math.exp(-model.pages[0] / settings.early_pages)
+    return settings.exploration + settings.early_exploration * exp(-model.pages[0] / settings.early_pages)
 
 
 @kernel
@@ -311,6 +311,15 @@ def draw_direction(model, work, seed, impression):
     for j in range(direction.size):
         spread = model.spread[j]
         direction[j] = np.float32(kappa * drawn[leading + j] / spread) if spread > 0.0 else 0.0
+
+
+@kernel
+def mean_score(scores):
+    """The mean in the scores' own precision, added up in their order: a device adds the same numbers."""
+    total = np.float32(0.0)
+    for i in range(scores.size):
+        total += scores[i]
+    return np.float32(total / scores.size)
 
 
 @kernel
