@@ -1,4 +1,5 @@
-"""The device's sources, compiled for a host and run by one thread: compared where there is no device."""
+"""The device's sources, compiled for a host and run by one thread, or by threads that take turns: compared where there
+is no device."""
 
 import ctypes
 import os
@@ -6,14 +7,17 @@ import shutil
 import subprocess
 import tempfile
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rankloop.asked import asked_for
+from rankloop.gpu.batch import packed_batch, words_of_each
+from rankloop.gpu.beliefs import columns_of, posterior_bytes
 from rankloop.gpu.measuring import HeldOut
-from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, packed_run, stride_of
+from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
 from rankloop.gpu.programs import fingerprint, source_of
 
@@ -60,27 +64,59 @@ def simulated(learners, user, data, impressions, seeds, *, group=1, variance=Fal
     """(learner, seed) with weights, values, clicks and variances, in two launches."""
     code = LEARNERS[type(learners[0])]
     code = library("host.cpp", LEARNER=code, GROUP=group, VARIANCE=int(variance), STRIDE=stride_of(data.features))
-    memory = HostMemory()
-    asked = asked_for(learners[0], user, data, impressions, 1, page_size=page_size, metrics=metrics)
-    data = asked.data
+    batch = [
+        asked_for(one, user, data, impressions, seed, page_size=page_size, metrics=metrics, gradient_variance=variance)
+        for one, seed in product(learners, seeds)
+    ]
+    size = shared_bytes(group, data.features, room_for(data.train.longest, page_size), variance=variance)
+    return _run(code, batch, group, size)
+
+
+def believed(
+    learners, user, data, impressions, seeds, *, page_size=10, weights=None, threads=1, last_first=False, root=True
+):
+    """The same for Posterior: by so many threads, in either order, with the factor in shared memory (`root`) or not."""
+    columns = columns_of(data.features, page_size)
+    defines = {"LEARNER": LEARNERS[type(learners[0])], "GROUP": 1, "VARIANCE": 0, "STRIDE": stride_of(data.features)}
+    code = library("host.cpp", **defines, COLUMNS=columns, ROOT_SHARED=int(root), THREADS=threads)
+    batch = [
+        asked_for(one, user, data, impressions, seed, page_size=page_size, weights=weights)
+        for one, seed in product(learners, seeds)
+    ]
+    size = posterior_bytes(data.features, page_size, room_for(data.train.longest, page_size), root=root)
+    return _run(code, batch, 1, size, last_first)
+
+
+def _run(code, batch, group, size, last_first=False):
+    """What the device would be given of a batch, and what it leaves."""
+    first, memory = batch[0], HostMemory()
+    data, settings = first.data, first.settings
+    impressions, page_size = settings["impressions"], settings["page_size"]
+    seeds = [one.settings["seed"] for one in batch]
     queries = Queries.of(data.train, memory)
-    jobs = [(learner, seed) for learner in learners for seed in seeds]
-    runs = [packed_run(one.model(data.features, page_size, seed), seed, data.features) for one, seed in jobs]
-    people = [asked.user.compiled(page_size, data.train)] * len(runs)
-    groups = groups_of([seed for _, seed in jobs], group)
-    room = room_for(queries.longest, page_size)
+    groups = groups_of(seeds, group)
+    people = first.user.compiled(page_size, data.train)
     left = packed_problem(
-        queries, page_size, room, asked.measures(), runs, people, groups, impressions, memory, variance=variance
+        queries,
+        page_size,
+        room_for(queries.longest, page_size),
+        first.measures(),
+        packed_batch(batch),
+        [people] * len(batch),
+        groups,
+        impressions,
+        memory,
+        variance=settings["gradient_variance"],
+        features=data.features,
+        belief_words=words_of_each(batch),
     )
-    size = shared_bytes(group, data.features, room, variance=variance)
     half = impressions // 2
-    for first, last in ((0, half), (half, impressions)):
-        code.simulate_on_host(
-            ctypes.c_void_p(left.problem.ctypes.data),
-            *(ctypes.c_int64(one) for one in (len(groups), size, first, last)),
-        )
+    for begin, end in ((0, half), (half, impressions)):
+        numbers = (ctypes.c_int64(one) for one in (len(groups), size, begin, end, last_first))
+        whole = code.simulate_on_host(ctypes.c_void_p(left.problem.ctypes.data), *numbers)
+        assert whole == len(groups), "some threads ended while others waited at a barrier"
     rows = zip(left.weights[:, : data.features], left.values, left.clicks, left.variance, strict=True)
-    return list(zip(jobs, rows, strict=True))
+    return [((one.learner, seed), row) for one, seed, row in zip(batch, seeds, rows, strict=True)]
 
 
 def evaluated(weights, split, chosen, highest, nothing_relevant="skip"):

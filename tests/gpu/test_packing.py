@@ -89,7 +89,7 @@ def test_structs_have_as_many_words_as_the_device_reads():
     rows = data.train.arrays
     measures = packed_measures(Measures.of(named("ndcg"), rows.grades, rows.offsets), memory)
     people = packed_people(rl.users.noisy().on(data).compiled(10, data.train), memory)
-    assert sizes.tolist() == [people.nbytes, 9 * 8, measures.nbytes, (8 + 10) * 8 + measures.nbytes]
+    assert sizes.tolist() == [people.nbytes, 9 * 8, measures.nbytes, (8 + 13) * 8 + measures.nbytes]
 
 
 def test_words_keep_whole_numbers_and_the_bits_of_floats():

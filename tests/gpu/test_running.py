@@ -5,12 +5,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.gpu.test_beliefs import BELIEVED
 from tests.gpu.test_packing import GRADED, PAIRED, PEOPLE, REINFORCED
 
 import rankloop as rl
 from rankloop.benchmark.yardsticks import mslr_shaped
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
+from rankloop.gpu.beliefs import posterior_shape
 from rankloop.gpu.planning import EVEN, SHAPES
 from rankloop.gpu.running import outcomes_on_device
 
@@ -33,6 +35,7 @@ SETTINGS: list[dict[str, object]] = [
     {"nothing_relevant": "zero"},
     *({"page_size": size} for size in (1, 2, 3, 8, 9, 12, 30)),
 ]
+METHODS = [rl.ROLTR(), rl.MDPRank(), rl.PDGD(), rl.Posterior()]
 
 
 def requests(learners, users, seeds: Sequence[int], impressions=600, data=None, **settings):
@@ -65,7 +68,7 @@ def test_what_has_no_device_code_is_refused(device):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learners", [*REINFORCED, *GRADED, *PAIRED], ids=str)
+@pytest.mark.parametrize("learners", [*REINFORCED, *GRADED, *PAIRED, *BELIEVED], ids=str)
 def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
     asked = requests(learners, [rl.users.noisy()], [1, 2, 2**63 + 5], evaluate_every=250)
     assert_equal_runs(asked, simulate_on_device(asked))
@@ -73,37 +76,50 @@ def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
 
 @pytest.mark.gpu
 def test_all_people_click_as_they_do_on_the_cpu(device):
-    asked = requests([rl.ROLTR(), rl.PDGD()], PEOPLE.values(), [1, 2])
+    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior()], PEOPLE.values(), [1, 2])
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", [*SHAPES, EVEN], ids=str)
 def test_runs_that_share_a_block_do_not_touch_each_other(device, monkeypatch, shape):
-    monkeypatch.setattr("rankloop.gpu.running.shape_for", lambda *_, **__: shape)
+    monkeypatch.setattr("rankloop.gpu.batch.shape_for", lambda *_, **__: shape)
     learners = [rl.ROLTR(learning_rate=rate) for rate in (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5)]
     asked = requests(learners, [rl.users.noisy()], [1, 7], gradient_variance=True, metrics=["ndcg", "err", "map"])
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_every_setting_of_a_simulation(device, settings):
-    asked = requests([rl.ROLTR(), rl.MDPRank(), rl.PDGD()], [rl.users.noisy()], [3], **settings)
+@pytest.mark.parametrize("data", [None, mslr_shaped(64)], ids=["tiny", "MSLR's shape"])
+def test_a_posterior_whose_factor_is_not_in_shared_memory(device, monkeypatch, data):
+    def without(*given):
+        return posterior_shape(*given)._replace(root_shared=False)
+
+    monkeypatch.setattr("rankloop.gpu.batch.posterior_shape", without)
+    learners = [rl.Posterior(), rl.Posterior(half_life=40.0, memory=100)]
+    asked = requests(learners, [rl.users.noisy()], [1, 7], data=data)
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.MDPRank(), rl.PDGD()], ids=lambda one: one.name)
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_every_setting_of_a_simulation(device, settings):
+    asked = requests(METHODS, [rl.users.noisy()], [3], **settings)
+    assert_equal_runs(asked, simulate_on_device(asked))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("learner", METHODS, ids=lambda one: one.name)
 def test_long_lists_with_features_like_those_of_a_real_collection(device, learner):
     asked = requests([learner], [rl.users.noisy()], [1, 2], impressions=300, data=mslr_shaped(64), evaluate_every=150)
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
 @pytest.mark.gpu
-def test_given_weights_are_where_a_run_begins(device):
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.Posterior(half_life=40.0)], ids=str)
+def test_given_weights_are_where_a_run_begins(device, learner):
     weights = np.linspace(-1, 1, rl.load("tiny").features)
-    asked = requests([rl.ROLTR()], [rl.users.noisy()], [3], weights=weights)
+    asked = requests([learner], [rl.users.noisy()], [3], weights=weights)
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
@@ -121,14 +137,14 @@ def test_a_run_that_diverges_does_not_take_the_others_with_it(device):
 def test_batches_that_do_not_fit_at_once_give_the_same_runs(device, monkeypatch):
     monkeypatch.setattr("rankloop.gpu.running._MOST_VALUES", 20_000)
     done = []
-    asked = requests([rl.ROLTR(), rl.PDGD()], [rl.users.noisy(), rl.users.perfect()], [1, 2, 3])
+    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior()], [rl.users.noisy(), rl.users.perfect()], [1, 2, 3])
     assert_equal_runs(asked, simulate_on_device(asked, done.append))
     assert done == sorted(done)
     assert done[-1] == 600 * len(asked)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD()], ids=lambda one: one.name)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD(), rl.Posterior()], ids=lambda one: one.name)
 def test_means_over_500_seeds_are_those_of_the_cpu(device, learner):
     """Not within an error: they are the same numbers. Seeds 1, 101 … are compared run by run."""
     asked = requests([learner], [rl.users.noisy()], range(1, 501), impressions=300, evaluate_every=300)

@@ -9,7 +9,16 @@ def asked(learner=None, user=None, **settings):
 
 
 @pytest.mark.parametrize(
-    "learner", [rl.ROLTR(), rl.ROLTR(propensities=rl.propensities.learned()), rl.MDPRank(), rl.PDGD()], ids=str
+    "learner",
+    [
+        rl.ROLTR(),
+        rl.ROLTR(propensities=rl.propensities.learned()),
+        rl.MDPRank(),
+        rl.PDGD(),
+        rl.Posterior(),
+        rl.Posterior(memory=0, half_life=100.0),
+    ],
+    ids=str,
 )
 def test_these_have_device_code(learner):
     assert why_not(asked(learner)) is None
@@ -22,11 +31,19 @@ def test_these_have_device_code(learner):
         (asked(rl.ROLTR(ranker=rl.MLP())), "linear rankers only"),
         (asked(delay=3), "late updates"),
         (asked(page_size=33), "more than 32"),
+        (asked(rl.Posterior(intervals=True)), "no device code for intervals"),
+        (asked(rl.Posterior(), delay=3), "late updates"),
     ],
-    ids=["learner", "ranker", "delay", "page"],
+    ids=["learner", "ranker", "delay", "page", "intervals", "a late posterior"],
 )
 def test_others_run_on_the_cpu_and_say_why(request_, words):
     assert words in why_not(request_)
+
+
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior()], ids=str)
+def test_lists_that_are_too_long_for_a_block_are_ranked_on_the_cpu(monkeypatch, learner):
+    monkeypatch.setattr("rankloop.gpu.support._shared", lambda: 11_000)
+    assert "35 candidates do not fit" in why_not(asked(learner))
 
 
 def test_people_who_are_not_tables_have_no_device_code():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.collection import Split
-from rankloop.learners import PDGD, ROLTR, MDPRank
+from rankloop.learners import PDGD, ROLTR, MDPRank, Posterior
 from rankloop.metrics.formulas import Measures
 from rankloop.propensities.learning import LearnedExamination
 from rankloop.users.behaviour import People
@@ -23,7 +23,7 @@ TABLES, STATE = 160, 168
 CLICK_REWARD, SKIP_REWARD, PER_LOOK, OFFSET, PRIOR_RATIO = range(0, TABLES, RANKS)
 RATE, CURVE = 0, 136
 DISCOUNT_STEPS, BASELINE, SKIP_CLICKLESS, LEARNED, MONOTONE = (1 << bit for bit in range(5))
-LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2}
+LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2, Posterior: 3}
 """Methods with device code, by the number that the sources know them by."""
 
 
@@ -133,23 +133,24 @@ def packed_run(model: Any, seed: int, features: int) -> PackedRun:
     flags, discount, clip, prior_pages = 0, 0.0, 0.0, 0.0
     if hasattr(model, "step_weight"):
         discount = model.discount
-        _fill(tables, {CLICK_REWARD: model.gain, SKIP_REWARD: model.step_weight})
+        fill(tables, {CLICK_REWARD: model.gain, SKIP_REWARD: model.step_weight})
     elif hasattr(model, "click_reward"):
         discount = settings.discount
         flags |= DISCOUNT_STEPS * settings.discount_steps | BASELINE * settings.baseline
         flags |= SKIP_CLICKLESS * settings.skip_clickless
-        _fill(tables, {CLICK_REWARD: model.click_reward, SKIP_REWARD: model.skip_reward})
+        fill(tables, {CLICK_REWARD: model.click_reward, SKIP_REWARD: model.skip_reward})
         learned = model.examination
         if isinstance(learned, LearnedExamination):
             flags |= LEARNED | MONOTONE * learned.monotone
             clip, prior_pages = learned.clip, learned.weight
-            _fill(tables, {PER_LOOK: learned.per_look, OFFSET: learned.offset, PRIOR_RATIO: learned.prior_ratio})
-            _fill(state, {CURVE: learned.curve})
+            fill(tables, {PER_LOOK: learned.per_look, OFFSET: learned.offset, PRIOR_RATIO: learned.prior_ratio})
+            fill(state, {CURVE: learned.curve})
     numbers = (discount, settings.temperature, settings.decay, settings.floor, clip, prior_pages)
     return PackedRun((int(seed), int(flags), *map(float, numbers)), tables, weights, state)
 
 
-def _fill(array: NDArray[np.float64], parts: dict[int, NDArray[np.float64]]) -> None:
+def fill(array: NDArray[np.float64], parts: dict[int, NDArray[np.float64]]) -> None:
+    """Put values where they begin."""
     for begin, values in parts.items():
         array[begin : begin + len(values)] = values
 
@@ -176,8 +177,13 @@ def packed_problem(
     memory: Memory,
     *,
     variance: bool,
+    features: int = 0,
+    belief_words: int = 0,
 ) -> Results:
-    """Everything of a batch, in a memory. `people` has those of each run; the same ones are packed once."""
+    """Everything of a batch, in a memory. `people` has those of each run; the same ones are packed once.
+
+    `features` and `belief_words` (each run has so many, zeros at first) are Posterior's alone.
+    """
     packed: dict[int, int] = {}
     for one in people:
         if id(one) not in packed:
@@ -192,6 +198,7 @@ def packed_problem(
     clicks = memory.room((len(runs), impressions), np.uint8)
     spread = memory.room((len(runs), impressions if variance else 0), np.float64)
     noise = memory.room((len(groups), room), np.float64)
+    beliefs = memory.room((len(runs), belief_words), np.float64)
     problem = np.concatenate(
         [
             words(queries.features, queries.offsets, queries.grades, queries.queries, queries.stride, room, page_size),
@@ -205,6 +212,9 @@ def packed_problem(
                 memory.address(spread) if variance else 0,
                 memory.address(noise),
                 impressions,
+                features,
+                belief_words,
+                memory.address(beliefs) if belief_words else 0,
             ),
         ]
     )

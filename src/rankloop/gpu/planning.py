@@ -13,11 +13,16 @@ BLOCK, RUN = 2256, 8176 - (STATE + TABLES) * 8
 
 
 class Shape(NamedTuple):
-    """How runs map to blocks: runs in a block, its threads, and blocks that a processor is to hold at once."""
+    """How runs map to blocks: runs in a block, its threads, and blocks that a processor is to hold at once.
+
+    For Posterior, how many columns its factor has, and whether it lies in shared memory.
+    """
 
     group: int
     threads: int
     blocks: int
+    columns: int = 0
+    root_shared: bool = False
 
 
 SHAPES = (Shape(8, 384, 1), Shape(4, 256, 2), Shape(2, 128, 4), Shape(1, 96, 8))

@@ -50,6 +50,8 @@ def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> tu
         "BLOCKS": shape.blocks,
         "VARIANCE": int(variance),
     }
+    if shape.columns:
+        defines |= {"COLUMNS": shape.columns, "ROOT_SHARED": int(shape.root_shared)}
     module = _module("simulate.cu", tuple(defines.items()))
     return module.get_function("simulate"), module.get_global("problem")
 

@@ -14,10 +14,11 @@ from rankloop.divergence import LARGEST, require_finite
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.evaluation import measured
 from rankloop.gpu import Request
+from rankloop.gpu.batch import bytes_of_each, packed_batch, planned, words_of_each
 from rankloop.gpu.device import DeviceMemory, about_device, free_memory, most_shared, processors, why_no_device
 from rankloop.gpu.measuring import DEEPEST, HeldOut, measured_on_device
-from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, packed_run
-from rankloop.gpu.planning import batches, bytes_of_run, groups_of, room_for, shape_for, shared_bytes
+from rankloop.gpu.packing import LEARNERS, Queries, packed_problem
+from rankloop.gpu.planning import batches, groups_of, room_for
 from rankloop.gpu.programs import fingerprint, simulation
 from rankloop.gpu.support import why_not
 from rankloop.loop import Record
@@ -88,14 +89,7 @@ def _batches(asked: Sequence[Asked]) -> Iterator[tuple[list[int], list[Asked]]]:
         alike.setdefault(key, []).append(place)
     for places in alike.values():
         places.sort(key=lambda place: asked[place].settings["seed"])
-        one = asked[places[0]]
-        each = bytes_of_run(
-            one.settings["impressions"],
-            len(one.online),
-            len(one.points),
-            one.data.features,
-            variance=one.settings["gradient_variance"],
-        )
+        each = bytes_of_each([asked[place] for place in places])
         for part in batches(each, len(places), min(int(_MEMORY * free_memory()), _MOST_VALUES)):
             chosen = [places[at] for at in part]
             yield chosen, [asked[place] for place in chosen]
@@ -164,24 +158,29 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
     variance = bool(settings["gradient_variance"])
     seeds = [one.settings["seed"] for one in batch]
     room = room_for(queries.longest, page_size)
-    shape = shape_for(seeds, processors(), most_shared(), data.features, room, variance=variance)
-    assert shape is not None, "why_not has refused what does not fit"
+    shape, needed = planned(first, seeds, room, processors(), most_shared())
     groups = groups_of(seeds, shape.group)
     memory = DeviceMemory()
     people: dict[int, Any] = {}
     for one in batch:
         if id(one.user) not in people:
             people[id(one.user)] = one.user.compiled(page_size, data.train)
-    packed = [
-        packed_run(one.learner.model(data.features, page_size, seed, one.weights), seed, data.features)
-        for one, seed in zip(batch, seeds, strict=True)
-    ]
     own = [people[id(one.user)] for one in batch]
     left = packed_problem(
-        queries, page_size, room, first.measures(), packed, own, groups, impressions, memory, variance=variance
+        queries,
+        page_size,
+        room,
+        first.measures(),
+        packed_batch(batch),
+        own,
+        groups,
+        impressions,
+        memory,
+        variance=variance,
+        features=data.features,
+        belief_words=words_of_each(batch),
     )
     launch, problem = simulation(LEARNERS[type(first.learner)], shape, queries.stride, variance=variance)
-    needed = shared_bytes(shape.group, data.features, room, variance=variance)
     launch.max_dynamic_shared_size_bytes = needed
     problem.copy_from_host(ctypes.c_void_p(left.problem.ctypes.data), left.problem.nbytes)
     checkpoints = cupy.zeros((len(batch), len(points), queries.stride), cupy.float64)

@@ -1,8 +1,10 @@
 """Which simulations there is device code for."""
 
 from rankloop.gpu import Request
+from rankloop.gpu.beliefs import posterior_shape
 from rankloop.gpu.packing import LEARNERS, RANKS
 from rankloop.gpu.planning import room_for, shared_bytes
+from rankloop.learners import Posterior
 from rankloop.rankers import Linear
 from rankloop.users import User
 
@@ -27,12 +29,20 @@ def why_not(request: Request) -> str | None:
     page_size = settings.get("page_size", 10)
     if page_size > RANKS:
         return f"pages of more than {RANKS} documents have no device code"
-    train = request.data.train
-    variance = bool(settings.get("gradient_variance", False))
-    needed = shared_bytes(1, request.data.features, room_for(train.longest, page_size), variance=variance)
-    if needed > _shared():
-        return f"queries of {train.longest:,} candidates do not fit the shared memory of a block"
+    if isinstance(learner, Posterior) and learner.intervals:
+        return f"{name} has no device code for intervals"
+    longest = request.data.train.longest
+    if not _fits(request, page_size, room_for(longest, page_size)):
+        return f"queries of {longest:,} candidates do not fit the shared memory of a block"
     return None
+
+
+def _fits(request: Request, page_size: int, room: int) -> bool:
+    features, most = request.data.features, _shared()
+    if isinstance(request.learner, Posterior):
+        return posterior_shape(features, page_size, room, most) is not None
+    variance = bool(request.settings.get("gradient_variance", False))
+    return shared_bytes(1, features, room, variance=variance) <= most
 
 
 def _shared() -> int:

@@ -61,6 +61,8 @@ struct Problem {
     double *variance;       // (runs, impressions), or none
     double *noise;          // (blocks, longest), scratch
     int64 impressions;
+    int64 width, belief_words;   // features that are in a row, and not padding
+    double *beliefs;        // (runs, belief_words), or none: what Posterior knows (`belief.cuh`)
 };
 
 // Tables of a run, by rank. MDPRank has its gains by grade and weights by step in the first two.
@@ -83,3 +85,4 @@ struct Problem {
 #define ROLTR 0
 #define MDPRANK 1
 #define PDGD 2
+#define POSTERIOR 3

@@ -49,15 +49,21 @@ using std::sqrt;
 #define DEVICE static inline
 #define CALLED static inline
 #define LANES 1
+#ifndef THREADS
 #define THREADS 1
-#define WARPS 1
+#endif
+#define WARPS THREADS
 struct float4 { float x, y, z, w; };
 
-static int current_block = 0;
-DEVICE int thread_index() { return 0; }
+static int current_block = 0, current_thread = 0;
+DEVICE int thread_index() { return current_thread; }
 DEVICE int block_index() { return current_block; }
 DEVICE void warp_sync() {}
+#if THREADS > 1
+static void block_sync();   // `host.cpp`: threads take turns
+#else
 DEVICE void block_sync() {}
+#endif
 DEVICE int64 as_int64(double x) { int64 y; std::memcpy(&y, &x, 8); return y; }
 DEVICE double as_float64(int64 x) { double y; std::memcpy(&y, &x, 8); return y; }
 DEVICE int as_int32(float x) { int y; std::memcpy(&y, &x, 4); return y; }

@@ -2,13 +2,16 @@
 // impression. All its threads score the candidates and add up the gradients; a warp each draws a run's page, clicks,
 // and turns clicks into the gradient of the scores.
 //
-// LEARNER, GROUP, THREADS, STRIDE (floats in a row of features) and VARIANCE are given when this is compiled.
+// LEARNER, GROUP, THREADS, STRIDE (floats in a row of features) and VARIANCE are given when this is compiled; for
+// Posterior, which has one run to a block, COLUMNS and ROOT_SHARED as well.
 // THREADS > 32 GROUP: queries depend on nothing that is learned, so the warps that have no run prepare the next one
 // while the others learn from this one.
 #include "measures.cuh"
 #include "policy.cuh"
 #if LEARNER == PDGD
 #include "pdgd.cuh"
+#elif LEARNER == POSTERIOR
+#include "belief.cuh"
 #else
 #include "reinforce.cuh"
 #endif
@@ -193,7 +196,7 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
         }
     }
 #else
-    for (int i = 0; i < n; i++)
+    for (int i = thread_index(); i < n; i += THREADS)
         for (int g = 0; g < GROUP; g++) {
             float4 total[4] = {};
             const float4 *x = reinterpret_cast<const float4 *>(X + static_cast<int64>(i) * STRIDE);
@@ -275,7 +278,14 @@ DEVICE void move(const Arrays &arrays, int g, int j, double step, float slope) {
     arrays.rounded[g * STRIDE + j] = static_cast<float>(moved);
 }
 
-#if LEARNER == PDGD
+#if LEARNER == POSTERIOR
+// What lies behind the arrays in shared memory.
+DEVICE void *behind(const Arrays &arrays) {
+    return reinterpret_cast<double *>((reinterpret_cast<uint64>(arrays.grades + 2 * arrays.room) + 15) / 16 * 16);
+}
+#include "posterior_show.cuh"
+
+#elif LEARNER == PDGD
 // w <- w + step X'g over the documents shown, in the order of documents, as the CPU adds them.
 DEVICE void ascend(const float *X, int, const Shared &shared, const Arrays &arrays) {
     for (int item = thread_index(); item < GROUP * STRIDE; item += THREADS) {
@@ -435,11 +445,18 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
     carry_in(problem, shared, arrays);
     if (helper >= 0) prepare(problem, shared, arrays, seed, first, helper);
     block_sync();
+#if LEARNER == POSTERIOR
+    const Belief belief = carry_belief_in(problem, shared, arrays);
+    block_sync();
+#endif
     for (int64 i = first; i < last; i++) {
         const int n = shared.query[i & 1].candidates;
         const float *X = problem.features + shared.query[i & 1].begin * STRIDE;
         score(X, n, shared, arrays);
         block_sync();
+#if LEARNER == POSTERIOR
+        draw_scores(shared, arrays, belief, X, n, shared.query[i & 1].begin, i);
+#endif
         for (int g = warp; g < GROUP; g += WARPS)
             if (shared.run[g] >= 0) show_and_learn(problem, shared, arrays, g, i);
         if (helper >= 0) prepare(problem, shared, arrays, seed, i + 1, helper);
@@ -447,9 +464,17 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if VARIANCE
         spread(problem, X, n, i, shared, arrays);
 #endif
+#if LEARNER == POSTERIOR
+        learn_page(belief, X, n, shared.page[0], shared.settings[0].flags & STARTED, shared.query[i & 1].begin,
+                   smaller(static_cast<int>(problem.page_size), n), arrays.scratch);
+#else
         ascend(X, n, shared, arrays);
+#endif
         block_sync();
     }
+#if LEARNER == POSTERIOR
+    carry_belief_out(problem, shared, belief);
+#endif
     carry_out(problem, shared, arrays);
 }
 

@@ -1,0 +1,62 @@
+"""A batch of runs that share a launch: how they map to blocks, what each needs of the device, and the runs packed."""
+
+from collections.abc import Sequence
+
+from rankloop.asked import Asked
+from rankloop.gpu.beliefs import belief_words, packed_belief, places_of, posterior_bytes, posterior_shape
+from rankloop.gpu.packing import PackedRun, packed_run
+from rankloop.gpu.planning import Shape, bytes_of_run, room_for, shape_for, shared_bytes
+from rankloop.learners import Posterior
+
+
+def planned(first: Asked, seeds: Sequence[int], room: int, processors: int, most_shared: int) -> tuple[Shape, int]:
+    """How runs such as the first one map to blocks, and how much shared memory each block takes."""
+    features, page_size = first.data.features, first.settings["page_size"]
+    if isinstance(first.learner, Posterior):
+        own = posterior_shape(features, page_size, room, most_shared)
+        assert own is not None, "why_not has refused what does not fit"
+        return own, posterior_bytes(features, page_size, room, root=own.root_shared)
+    variance = bool(first.settings["gradient_variance"])
+    shape = shape_for(seeds, processors, most_shared, features, room, variance=variance)
+    assert shape is not None, "why_not has refused what does not fit"
+    return shape, shared_bytes(shape.group, features, room, variance=variance)
+
+
+def bytes_of_each(batch: Sequence[Asked]) -> int:
+    """That a run takes on the device at most, from the first impression to the last."""
+    one = batch[0]
+    impressions, variance = one.settings["impressions"], one.settings["gradient_variance"]
+    left = bytes_of_run(impressions, len(one.online), len(one.points), one.data.features, variance=variance)
+    return left + 8 * words_of_each(batch)
+
+
+def words_of_each(batch: Sequence[Asked]) -> int:
+    """Of 8 bytes that a run of Posterior keeps what it knows in; other methods need none."""
+    first = batch[0]
+    if not isinstance(first.learner, Posterior):
+        return 0
+    page_size = first.settings["page_size"]
+    room = room_for(first.data.train.longest, page_size)
+    return belief_words(first.data.features, page_size, room, max(_places_by_memory(batch).values()))
+
+
+def _places_by_memory(batch: Sequence[Asked]) -> dict[int, int]:
+    """Places of the tables of merits: as many as a learner's memory has, or as the documents need."""
+    learners = {one.learner.memory: one.learner for one in batch}
+    documents = len(batch[0].data.train.grades)
+    return {memory: places_of(learner, documents) for memory, learner in learners.items()}
+
+
+def packed_batch(batch: Sequence[Asked]) -> list[PackedRun]:
+    """Every run before its first impression."""
+    features, page_size = batch[0].data.features, batch[0].settings["page_size"]
+    places = _places_by_memory(batch) if isinstance(batch[0].learner, Posterior) else {}
+    packed = []
+    for one in batch:
+        seed = one.settings["seed"]
+        model = one.learner.model(features, page_size, seed, one.weights)
+        if places:
+            packed.append(packed_belief(model, seed, features, places[one.learner.memory]))
+        else:
+            packed.append(packed_run(model, seed, features))
+    return packed
