@@ -1,4 +1,6 @@
-// rankloop.learners.merits: what documents are worth beyond their features, in a table in the device's memory.
+// rankloop.learners.merits: what documents are worth beyond their features, in a table in the device's memory. In a
+// simulation they keep their features, so λ is 0 in every bit (rankloop.learners.changes), and what is kept to find it
+// and to be weighed by it is not needed.
 #pragma once
 #include "draws.cuh"
 #include "layout.cuh"
