@@ -16,6 +16,7 @@ import pytest
 from rankloop.asked import asked_for
 from rankloop.gpu.batch import packed_batch, words_of_each
 from rankloop.gpu.beliefs import columns_of, posterior_bytes
+from rankloop.gpu.duels import duel_bytes
 from rankloop.gpu.measuring import HeldOut
 from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
@@ -87,6 +88,17 @@ def believed(
     return _run(code, batch, 1, size, last_first)
 
 
+def duelled(learners, user, data, impressions, seeds, *, page_size=10, threads=1, last_first=False):
+    """The same for DBGD."""
+    defines = {"LEARNER": LEARNERS[type(learners[0])], "GROUP": 1, "VARIANCE": 0, "STRIDE": stride_of(data.features)}
+    code = library("host.cpp", **defines, THREADS=threads)
+    batch = [
+        asked_for(one, user, data, impressions, seed, page_size=page_size) for one, seed in product(learners, seeds)
+    ]
+    size = duel_bytes(data.features, room_for(data.train.longest, page_size))
+    return _run(code, batch, 1, size, last_first)
+
+
 def _run(code, batch, group, size, last_first=False):
     """What the device would be given of a batch, and what it leaves."""
     first, memory = batch[0], HostMemory()
@@ -108,7 +120,7 @@ def _run(code, batch, group, size, last_first=False):
         memory,
         variance=settings["gradient_variance"],
         features=data.features,
-        belief_words=words_of_each(batch),
+        words_each=words_of_each(batch),
     )
     half = impressions // 2
     for begin, end in ((0, half), (half, impressions)):

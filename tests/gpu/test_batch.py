@@ -4,7 +4,8 @@ import rankloop as rl
 from rankloop.asked import asked_for
 from rankloop.gpu.batch import bytes_of_each, packed_batch, planned, words_of_each
 from rankloop.gpu.beliefs import posterior_bytes
-from rankloop.gpu.planning import EVEN, shared_bytes
+from rankloop.gpu.duels import duel_bytes, duel_words
+from rankloop.gpu.planning import EVEN, SHAPES, room_for, shared_bytes
 
 DEVICE = {"room": 208, "processors": 132, "most_shared": 232_448}
 
@@ -14,21 +15,23 @@ def batch_of(*learners, **settings):
 
 
 def test_blocks_and_their_memory_are_those_of_the_method():
-    [one], [other] = batch_of(rl.ROLTR()), batch_of(rl.Posterior())
+    [one], [other], [dueling] = batch_of(rl.ROLTR()), batch_of(rl.Posterior()), batch_of(rl.DBGD())
     assert planned(one, range(3_168), **DEVICE) == (EVEN, shared_bytes(1, 20, 208, variance=False))
     shape, needed = planned(other, range(3_168), **DEVICE)
     assert (shape.group, shape.columns, shape.root_shared) == (1, 32, True)
     assert needed == posterior_bytes(20, 10, 208, root=True)
+    assert planned(dueling, range(3_168), **DEVICE) == (SHAPES[-1], duel_bytes(20, 208))
 
 
 def test_a_posterior_takes_as_much_as_it_may_remember():
     assert words_of_each(batch_of(rl.ROLTR())) == 0
+    assert words_of_each(batch_of(rl.DBGD())) == duel_words(room_for(35, 10))
     none, all_of_them = batch_of(rl.Posterior(memory=0)), batch_of(rl.Posterior(memory=0), rl.Posterior())
     assert words_of_each(all_of_them) == words_of_each(none) + 3 * 4_096
     assert bytes_of_each(all_of_them) == bytes_of_each(none) + 8 * 3 * 4_096
 
 
-@pytest.mark.parametrize("learner", [rl.PDGD(), rl.Posterior()], ids=str)
+@pytest.mark.parametrize("learner", [rl.PDGD(), rl.Posterior(), rl.DBGD()], ids=str)
 def test_runs_begin_with_the_weights_that_were_given(learner):
     given = [float(j) for j in range(20)]
     [run] = packed_batch(batch_of(learner, weights=given))

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.gpu.test_beliefs import BELIEVED
+from tests.gpu.test_duels import DUELS
 from tests.gpu.test_packing import GRADED, PAIRED, PEOPLE, REINFORCED
 
 import rankloop as rl
@@ -35,7 +36,7 @@ SETTINGS: list[dict[str, object]] = [
     {"nothing_relevant": "zero"},
     *({"page_size": size} for size in (1, 2, 3, 8, 9, 12, 30)),
 ]
-METHODS = [rl.ROLTR(), rl.MDPRank(), rl.PDGD(), rl.Posterior()]
+METHODS = [rl.ROLTR(), rl.MDPRank(), rl.PDGD(), rl.Posterior(), rl.DBGD(), rl.DBGD(interleaving="team-draft")]
 
 
 def requests(learners, users, seeds: Sequence[int], impressions=600, data=None, **settings):
@@ -68,7 +69,7 @@ def test_what_has_no_device_code_is_refused(device):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learners", [*REINFORCED, *GRADED, *PAIRED, *BELIEVED], ids=str)
+@pytest.mark.parametrize("learners", [*REINFORCED, *GRADED, *PAIRED, *BELIEVED, *DUELS], ids=str)
 def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
     asked = requests(learners, [rl.users.noisy()], [1, 2, 2**63 + 5], evaluate_every=250)
     assert_equal_runs(asked, simulate_on_device(asked))
@@ -76,7 +77,7 @@ def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
 
 @pytest.mark.gpu
 def test_all_people_click_as_they_do_on_the_cpu(device):
-    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior()], PEOPLE.values(), [1, 2])
+    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()], PEOPLE.values(), [1, 2])
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
@@ -109,14 +110,14 @@ def test_every_setting_of_a_simulation(device, settings):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", METHODS, ids=lambda one: one.name)
+@pytest.mark.parametrize("learner", METHODS, ids=str)
 def test_long_lists_with_features_like_those_of_a_real_collection(device, learner):
     asked = requests([learner], [rl.users.noisy()], [1, 2], impressions=300, data=mslr_shaped(64), evaluate_every=150)
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.Posterior(half_life=40.0)], ids=str)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.Posterior(half_life=40.0), rl.DBGD()], ids=str)
 def test_given_weights_are_where_a_run_begins(device, learner):
     weights = np.linspace(-1, 1, rl.load("tiny").features)
     asked = requests([learner], [rl.users.noisy()], [3], weights=weights)
@@ -137,14 +138,15 @@ def test_a_run_that_diverges_does_not_take_the_others_with_it(device):
 def test_batches_that_do_not_fit_at_once_give_the_same_runs(device, monkeypatch):
     monkeypatch.setattr("rankloop.gpu.running._MOST_VALUES", 20_000)
     done = []
-    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior()], [rl.users.noisy(), rl.users.perfect()], [1, 2, 3])
+    learners = [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()]
+    asked = requests(learners, [rl.users.noisy(), rl.users.perfect()], [1, 2, 3])
     assert_equal_runs(asked, simulate_on_device(asked, done.append))
     assert done == sorted(done)
     assert done[-1] == 600 * len(asked)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD(), rl.Posterior()], ids=lambda one: one.name)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()], ids=lambda one: one.name)
 def test_means_over_500_seeds_are_those_of_the_cpu(device, learner):
     """Not within an error: they are the same numbers. Seeds 1, 101 … are compared run by run."""
     asked = requests([learner], [rl.users.noisy()], range(1, 501), impressions=300, evaluate_every=300)

@@ -17,6 +17,8 @@ def asked(learner=None, user=None, **settings):
         rl.PDGD(),
         rl.Posterior(),
         rl.Posterior(memory=0, half_life=100.0),
+        rl.DBGD(),
+        rl.DBGD(interleaving="team-draft"),
     ],
     ids=str,
 )
@@ -40,7 +42,7 @@ def test_others_run_on_the_cpu_and_say_why(request_, words):
     assert words in why_not(request_)
 
 
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior()], ids=str)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.DBGD()], ids=str)
 def test_lists_that_are_too_long_for_a_block_are_ranked_on_the_cpu(monkeypatch, learner):
     monkeypatch.setattr("rankloop.gpu.support._shared", lambda: 11_000)
     assert "35 candidates do not fit" in why_not(asked(learner))

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from rankloop.asked import Asked
 from rankloop.gpu.beliefs import belief_words, packed_belief, places_of, posterior_bytes, posterior_shape
+from rankloop.gpu.duels import duel_bytes, duel_shape, duel_words, packed_duel
 from rankloop.gpu.packing import PackedRun, packed_run
 from rankloop.gpu.planning import Shape, bytes_of_run, room_for, shape_for, shared_bytes
-from rankloop.learners import Posterior
+from rankloop.learners import DBGD, Posterior
 
 
 def planned(first: Asked, seeds: Sequence[int], room: int, processors: int, most_shared: int) -> tuple[Shape, int]:
@@ -16,6 +17,10 @@ def planned(first: Asked, seeds: Sequence[int], room: int, processors: int, most
         own = posterior_shape(features, page_size, room, most_shared)
         assert own is not None, "why_not has refused what does not fit"
         return own, posterior_bytes(features, page_size, room, root=own.root_shared)
+    if isinstance(first.learner, DBGD):
+        own = duel_shape(features, room, most_shared)
+        assert own is not None, "why_not has refused what does not fit"
+        return own, duel_bytes(features, room)
     variance = bool(first.settings["gradient_variance"])
     shape = shape_for(seeds, processors, most_shared, features, room, variance=variance)
     assert shape is not None, "why_not has refused what does not fit"
@@ -31,12 +36,14 @@ def bytes_of_each(batch: Sequence[Asked]) -> int:
 
 
 def words_of_each(batch: Sequence[Asked]) -> int:
-    """Of 8 bytes that a run of Posterior keeps what it knows in; other methods need none."""
+    """Of 8 bytes that a run has for what its method keeps of its own; most need none."""
     first = batch[0]
-    if not isinstance(first.learner, Posterior):
-        return 0
     page_size = first.settings["page_size"]
     room = room_for(first.data.train.longest, page_size)
+    if isinstance(first.learner, DBGD):
+        return duel_words(room)
+    if not isinstance(first.learner, Posterior):
+        return 0
     return belief_words(first.data.features, page_size, room, max(_places_by_memory(batch).values()))
 
 
@@ -57,6 +64,8 @@ def packed_batch(batch: Sequence[Asked]) -> list[PackedRun]:
         model = one.learner.model(features, page_size, seed, one.weights)
         if places:
             packed.append(packed_belief(model, seed, features, places[one.learner.memory]))
+        elif isinstance(one.learner, DBGD):
+            packed.append(packed_duel(model, seed, features))
         else:
             packed.append(packed_run(model, seed, features))
     return packed

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.collection import Split
-from rankloop.learners import PDGD, ROLTR, MDPRank, Posterior
+from rankloop.learners import DBGD, PDGD, ROLTR, MDPRank, Posterior
 from rankloop.metrics.formulas import Measures
 from rankloop.propensities.learning import LearnedExamination
 from rankloop.users.behaviour import People
@@ -23,7 +23,7 @@ TABLES, STATE = 160, 168
 CLICK_REWARD, SKIP_REWARD, PER_LOOK, OFFSET, PRIOR_RATIO = range(0, TABLES, RANKS)
 RATE, CURVE = 0, 136
 DISCOUNT_STEPS, BASELINE, SKIP_CLICKLESS, LEARNED, MONOTONE = (1 << bit for bit in range(5))
-LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2, Posterior: 3}
+LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2, Posterior: 3, DBGD: 4}
 """Methods with device code, by the number that the sources know them by."""
 
 
@@ -178,11 +178,11 @@ def packed_problem(
     *,
     variance: bool,
     features: int = 0,
-    belief_words: int = 0,
+    words_each: int = 0,
 ) -> Results:
     """Everything of a batch, in a memory. `people` has those of each run; the same ones are packed once.
 
-    `features` and `belief_words` (each run has so many, zeros at first) are Posterior's alone.
+    `features`, and `words_each`, which a run has of its own and finds full of zeros, are for Posterior and DBGD.
     """
     packed: dict[int, int] = {}
     for one in people:
@@ -198,7 +198,7 @@ def packed_problem(
     clicks = memory.room((len(runs), impressions), np.uint8)
     spread = memory.room((len(runs), impressions if variance else 0), np.float64)
     noise = memory.room((len(groups), room), np.float64)
-    beliefs = memory.room((len(runs), belief_words), np.float64)
+    own = memory.room((len(runs), words_each), np.float64)
     problem = np.concatenate(
         [
             words(queries.features, queries.offsets, queries.grades, queries.queries, queries.stride, room, page_size),
@@ -213,8 +213,8 @@ def packed_problem(
                 memory.address(noise),
                 impressions,
                 features,
-                belief_words,
-                memory.address(beliefs) if belief_words else 0,
+                words_each,
+                memory.address(own) if words_each else 0,
             ),
         ]
     )

@@ -178,7 +178,7 @@ def _learn(batch: list[Asked], train: tuple[Queries, DeviceMemory], update: Call
         memory,
         variance=variance,
         features=data.features,
-        belief_words=words_of_each(batch),
+        words_each=words_of_each(batch),
     )
     launch, problem = simulation(LEARNERS[type(first.learner)], shape, queries.stride, variance=variance)
     launch.max_dynamic_shared_size_bytes = needed

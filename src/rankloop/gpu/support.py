@@ -2,9 +2,10 @@
 
 from rankloop.gpu import Request
 from rankloop.gpu.beliefs import posterior_shape
+from rankloop.gpu.duels import duel_shape
 from rankloop.gpu.packing import LEARNERS, RANKS
 from rankloop.gpu.planning import room_for, shared_bytes
-from rankloop.learners import Posterior
+from rankloop.learners import DBGD, Posterior
 from rankloop.rankers import Linear
 from rankloop.users import User
 
@@ -41,6 +42,8 @@ def _fits(request: Request, page_size: int, room: int) -> bool:
     features, most = request.data.features, _shared()
     if isinstance(request.learner, Posterior):
         return posterior_shape(features, page_size, room, most) is not None
+    if isinstance(request.learner, DBGD):
+        return duel_shape(features, room, most) is not None
     variance = bool(request.settings.get("gradient_variance", False))
     return shared_bytes(1, features, room, variance=variance) <= most
 

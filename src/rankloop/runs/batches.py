@@ -49,8 +49,8 @@ def engine_of(manifest: Mapping[str, Any]) -> str:
 def told(reasons: Mapping[str, int]) -> str:
     """What runs on the CPU after all, and why: `12 runs on the CPU: COLTR has no device code (12)`; empty if nothing.
 
-    >>> told({"COLTR has no device code": 12, "DBGD has no device code": 6})
-    '18 runs on the CPU: COLTR has no device code (12) and DBGD has no device code (6)'
+    >>> told({"COLTR has no device code": 12, "PMGD has no device code": 6})
+    '18 runs on the CPU: COLTR has no device code (12) and PMGD has no device code (6)'
     """
     if not reasons:
         return ""

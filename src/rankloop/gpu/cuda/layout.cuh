@@ -61,8 +61,9 @@ struct Problem {
     double *variance;       // (runs, impressions), or none
     double *noise;          // (blocks, longest), scratch
     int64 impressions;
-    int64 width, belief_words;   // features that are in a row, and not padding
-    double *beliefs;        // (runs, belief_words), or none: what Posterior knows (`belief.cuh`)
+    int64 width;            // features that are in a row, and not padding
+    int64 words;            // that a run has for what its method keeps of its own
+    double *own;            // (runs, words), or none: what Posterior knows (`belief.cuh`), DBGD's sums of cubes
 };
 
 // Tables of a run, by rank. MDPRank has its gains by grade and weights by step in the first two.
@@ -86,3 +87,4 @@ struct Problem {
 #define MDPRANK 1
 #define PDGD 2
 #define POSTERIOR 3
+#define DBGD 4

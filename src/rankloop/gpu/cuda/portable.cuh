@@ -32,6 +32,7 @@ DEVICE int64 warp_max64(int64 x) {
     return (static_cast<int64>(top) << 32) | rest;
 }
 DEVICE int warp_max32(int x) { return __reduce_max_sync(SAME_WARP, x); }
+DEVICE int warp_sum32(int x) { return __reduce_add_sync(SAME_WARP, x); }
 DEVICE double warp_sum(double x) {
     for (int apart = 16; apart; apart >>= 1) x += __shfl_xor_sync(SAME_WARP, x, apart);
     return x;
@@ -70,6 +71,7 @@ DEVICE int as_int32(float x) { int y; std::memcpy(&y, &x, 4); return y; }
 DEVICE float as_float32(unsigned x) { float y; std::memcpy(&y, &x, 4); return y; }
 DEVICE int64 warp_max64(int64 x) { return x; }
 DEVICE int warp_max32(int x) { return x; }
+DEVICE int warp_sum32(int x) { return x; }
 DEVICE double warp_sum(double x) { return x; }
 DEVICE void prefetch(const void*) {}
 

@@ -110,7 +110,7 @@ DEVICE void draw_scores(const Shared &shared, const Arrays &arrays, const Belief
 // A run's belief as it was left, in the words of its own. `arrays.grades` is the last that a block has in shared memory.
 DEVICE Belief carry_belief_in(const Problem &problem, Shared &shared, const Arrays &arrays) {
     const int64 run = shared.run[0];
-    double *words = problem.beliefs + run * problem.belief_words;
+    double *words = problem.own + run * problem.words;
     Belief belief = belief_of(problem, words, behind(arrays));
     belief.state = shared.state[0], belief.tables = shared.tables[0];
     belief.weights = arrays.weights, belief.rounded = arrays.rounded;
@@ -125,7 +125,7 @@ DEVICE Belief carry_belief_in(const Problem &problem, Shared &shared, const Arra
 }
 
 DEVICE void carry_belief_out(const Problem &problem, const Shared &shared, const Belief &belief) {
-    double *words = problem.beliefs + static_cast<int64>(shared.run[0]) * problem.belief_words;
+    double *words = problem.own + static_cast<int64>(shared.run[0]) * problem.words;
     if (belief.root != words)
         for (int at = thread_index(); at < TRIANGLE; at += THREADS) words[at] = belief.root[at];
 }

@@ -7,11 +7,14 @@
 // THREADS > 32 GROUP: queries depend on nothing that is learned, so the warps that have no run prepare the next one
 // while the others learn from this one.
 #include "measures.cuh"
+#include "normals.cuh"
 #include "policy.cuh"
 #if LEARNER == PDGD
 #include "pdgd.cuh"
 #elif LEARNER == POSTERIOR
 #include "belief.cuh"
+#elif LEARNER == DBGD
+#include "dbgd.cuh"
 #else
 #include "reinforce.cuh"
 #endif
@@ -65,6 +68,11 @@ DEVICE Arrays arrays_of(const Problem &problem, Shared *shared) {
     arrays.scores = arrays.rounded + GROUP * STRIDE;
     arrays.grades = reinterpret_cast<uint8 *>(arrays.scores + GROUP * arrays.room);
     return arrays;
+}
+
+// What lies behind the arrays in shared memory, where a method has something of its own there.
+DEVICE void *behind(const Arrays &arrays) {
+    return reinterpret_cast<void *>((reinterpret_cast<uint64>(arrays.grades + 2 * arrays.room) + 15) / 16 * 16);
 }
 
 // The query of an impression, its grades and its noise, by the warps that have no run. The noise is a function of seed
@@ -210,6 +218,12 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
 #endif
 }
 
+#if LEARNER == POSTERIOR
+#include "posterior_show.cuh"
+#elif LEARNER == DBGD
+#include "dbgd_show.cuh"
+#endif
+
 // Write the page down by every metric, with its clicks.
 DEVICE void note(const Problem &problem, const Shared &shared, int g, int64 impression, const Query &query, int k) {
     const Measures &measures = problem.measures;
@@ -255,8 +269,12 @@ DEVICE void show_and_learn(const Problem &problem, Shared &shared, const Arrays 
     double *scratch = arrays.scratch + g * arrays.room;
     float *scores = arrays.scores + g * arrays.room;
     const uint8 *grades = arrays.grades + (impression & 1) * arrays.room;
+#if LEARNER == DBGD
+    interleave(problem, shared, arrays, impression, n, k);
+#else
     take_largest(reinterpret_cast<int64 *>(scratch), n, page.documents, k, reinterpret_cast<int64 *>(page.looks.seen),
                  page.order);
+#endif
 #pragma unroll 1
     for (int t = lane_index(); t < k; t += LANES) page.grades[t] = grades[page.documents[t]];
     warp_sync();
@@ -278,14 +296,7 @@ DEVICE void move(const Arrays &arrays, int g, int j, double step, float slope) {
     arrays.rounded[g * STRIDE + j] = static_cast<float>(moved);
 }
 
-#if LEARNER == POSTERIOR
-// What lies behind the arrays in shared memory.
-DEVICE void *behind(const Arrays &arrays) {
-    return reinterpret_cast<double *>((reinterpret_cast<uint64>(arrays.grades + 2 * arrays.room) + 15) / 16 * 16);
-}
-#include "posterior_show.cuh"
-
-#elif LEARNER == PDGD
+#if LEARNER == PDGD
 // w <- w + step X'g over the documents shown, in the order of documents, as the CPU adds them.
 DEVICE void ascend(const float *X, int, const Shared &shared, const Arrays &arrays) {
     for (int item = thread_index(); item < GROUP * STRIDE; item += THREADS) {
@@ -448,6 +459,9 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if LEARNER == POSTERIOR
     const Belief belief = carry_belief_in(problem, shared, arrays);
     block_sync();
+#elif LEARNER == DBGD
+    sum_cubes(words_of(problem, shared), arrays.room);
+    block_sync();
 #endif
     for (int64 i = first; i < last; i++) {
         const int n = shared.query[i & 1].candidates;
@@ -456,6 +470,8 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
         block_sync();
 #if LEARNER == POSTERIOR
         draw_scores(shared, arrays, belief, X, n, shared.query[i & 1].begin, i);
+#elif LEARNER == DBGD
+        challenge(problem, shared, arrays, X, n, i);
 #endif
         for (int g = warp; g < GROUP; g += WARPS)
             if (shared.run[g] >= 0) show_and_learn(problem, shared, arrays, g, i);
@@ -467,6 +483,8 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if LEARNER == POSTERIOR
         learn_page(belief, X, n, shared.page[0], shared.settings[0].flags & STARTED, shared.query[i & 1].begin,
                    smaller(static_cast<int>(problem.page_size), n), arrays.scratch);
+#elif LEARNER == DBGD
+        follow_winner(problem, shared, arrays, i);
 #else
         ascend(X, n, shared, arrays);
 #endif
