@@ -39,10 +39,10 @@ def why_no_device() -> str | None:
 
 
 def why_not(request: Request) -> str | None:
-    """None if there is device code for a request; otherwise a short reason, such as "COLTR has no device code"."""
-    from rankloop.gpu.support import why_not
+    """None if a request can be computed on a device; otherwise a short reason, such as "COLTR has no device code"."""
+    from rankloop.gpu.support import why_not_yet
 
-    return why_not(request)
+    return why_not_yet(request)
 
 
 def simulate_on_device(requests: Sequence[Request], progress: Callable[[int], None] | None = None) -> "list[Run]":
