@@ -11,7 +11,7 @@ from rankloop.learners import ROLTR, Posterior
 from rankloop.live import consistency as room
 from rankloop.live.consistency import FADED, PAGES_A_PART, ROOM, STEEPNESS, Consistency
 from rankloop.live.errors import StateError
-from rankloop.live.events import Kind, Late, Restored, decode, encode
+from rankloop.live.events import Group, Impression, Kind, Late, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.influence import parts_of
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
@@ -94,17 +94,19 @@ class Literal:
         return 1.0 if largest <= self.bound else (self.bound / largest) ** STEEPNESS
 
     def note(self, client: bytes, X, page, clicks, shares) -> None:
-        pull = np.array(literal_pull(X, page, clicks, shares)) if any(clicks) else np.zeros(self.features)
+        pull = np.zeros(self.features)
+        if any(clicks):
+            pull = np.array(literal_pull(X, page, clicks, shares, self.bound / np.sqrt(2)))
         self.pages.append((client, pull, sum(clicks), self.weight(client)))
 
 
 def test_a_page_counts_as_the_literal_rule_says(monkeypatch):
-    monkeypatch.setattr(room, "MOST_PARTS", 5)
+    monkeypatch.setattr(room, "MOST_PARTS", 7)
     monkeypatch.setattr(room, "FADED", 0.0)
     ours = Consistency(SETTINGS)
-    literal = Literal(SETTINGS, 5)
+    literal = Literal(SETTINGS, 7)
     people = visits(range(6), 90, as_people_do)
-    bots = visits([100], 30, for_the_vendor, seed=2)
+    bots = visits([100], 60, for_the_vendor, seed=2)
     unequal = []
     for shown, closing in mixed(people, bots):
         client = shown.client if shown.number % 7 else b""
@@ -168,6 +170,20 @@ def test_people_whose_tastes_differ_still_count():
         weights[own] += counted(consistency, [(shown, closing)])
     assert np.mean(weights[False]) > 0.98
     assert np.mean(weights[True]) > 0.8
+
+
+def test_a_few_clicks_on_what_is_rare_on_a_page_wrong_nobody():
+    """Each product is one of forty brands', so that most are the only one of theirs on a page of twenty."""
+    settings = model(features=40, page_size=20)
+    consistency, random, weights = Consistency(settings), np.random.default_rng(4), []
+    for visit in range(1_200):
+        X = np.eye(40, dtype=np.float32)[random.integers(40, size=20)]
+        ids, scores = [str(place) for place in range(20)], np.zeros(20, np.float32).tobytes()
+        page = Impression("q", ids, X.tobytes(), scores, list(range(20)), [], b"", int(Group.LEARNED), 0, 0.0, 0.0)
+        clicks = random.random(20) < 0.5 / np.arange(1, 21)
+        weights.append(consistency.weight(name(visit % 300)))
+        consistency.note(name(visit % 300), page, clicks.astype(float).tolist(), weights[-1])
+    assert np.mean(weights) > 0.99
 
 
 def test_whoever_clicks_on_other_things_later_counts_again():

@@ -14,13 +14,14 @@ def impression(X, page) -> Impression:
     return Impression("q", ids, X.astype(np.float32).tobytes(), scores, page, [], b"", 0, 0, 0.0, 0.0)
 
 
-def literal_pull(X, page, clicks, shares):
-    """Σ_k (c_k − C q_k) z_k, one feature and one rank after the other."""
+def literal_pull(X, page, clicks, shares, most=np.inf):
+    """Σ_k (c_k − C q_k) z_k, one feature and one rank after the other, each z so large at most."""
     pulls = []
     for feature in range(X.shape[1]):
         values = [float(X[document, feature]) for document in page]
         mean, deviation = np.mean(values), np.std(values)
         z = [(value - mean) / deviation if deviation else 0.0 for value in values]
+        z = [max(-most, min(most, at)) for at in z]
         usual = [share / sum(shares[: len(page)]) for share in shares[: len(page)]]
         pulls.append(sum((click - sum(clicks) * q) * at for click, q, at in zip(clicks, usual, z, strict=True)))
     return pulls

@@ -7,9 +7,10 @@ deviation, √clicks, is z. If the largest of a client's |z| is beyond a bound b
 
     (b/z)⁸,        2F (1 − Φ(b)) = one_sided
 
-so that of people who do not care for any of F features, a share of `one_sided` at most is beyond it at a time. Earlier
-pages alone decide: what somebody clicks on now does not change what it counts. Whoever clicks on other things later
-counts again.
+so that of people who do not care for any of F features, about a share of `one_sided` at most is beyond it at a time.
+Values further than b/√2 deviations from a page's mean are brought in to there: on a page with one product of a brand, a
+click on it says much for the brand by chance, and two such clicks are to be nobody's ruin. Earlier pages alone decide:
+what somebody clicks on now does not change what it counts. Whoever clicks on other things later counts again.
 
 There may be millions of clients. Each is added to two parts, by a hash, as in `rankloop.live.influence`, and what both
 say is believed. The more features, the fewer parts, so that all of them take half a megabyte at most. One part after
@@ -17,6 +18,7 @@ the other is halved, so that it holds the clients of the newest pages: about fou
 anybody is kept.
 """
 
+import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
@@ -59,6 +61,8 @@ class Consistency:
         features = len(settings.names)
         self.parts = max(1, min(MOST_PARTS, ROOM // (2 * 4 * (features + 1))))
         self.bound = NormalDist().inv_cdf(1 - settings.guards.one_sided / (2 * features))
+        self.most = self.bound / math.sqrt(2)
+        """Deviations that a value is taken for at most: two clicks that say so much reach the bound."""
         self.precision = settings.precision
         self.clicks: NDArray[np.float32] = np.zeros(2 * self.parts, np.float32)
         self.pulls: NDArray[np.float32] = np.zeros((2 * self.parts, features), np.float32)
@@ -100,7 +104,8 @@ class Consistency:
             return
         self.shares[: len(values)] += np.maximum(values, 0.0)
         shares = usual_shares(self.shares, len(values))
-        pull = pull_of(deviations(impression, self.precision), values, shares)
+        z = np.clip(deviations(impression, self.precision), -self.most, self.most)
+        pull = pull_of(z, values, shares)
         self.usual += counts * pull
         self.usual_clicks += counts * total
         if client:

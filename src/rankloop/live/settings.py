@@ -142,7 +142,7 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         control: the share of clients who see the incoming order, so that the gain can be measured; 0: it cannot be.
         update_cap: no impression moves the weights further than this (Euclidean distance); None: no cap.
         client_pages: all pages of one client never count for more than so many; the first half in full, later ones less
-            and less. 0: every page of everybody counts.
+            and less. 0: no limit.
         client_share: so many more for each page that was learned from others.
         anonymous_share: impressions without a client count together for no more than `client_pages`, and so many more
             for each page that was learned from somebody with a name.
