@@ -11,7 +11,7 @@ from rankloop.learners import ROLTR, Posterior
 from rankloop.live import consistency as room
 from rankloop.live.consistency import FADED, PAGES_A_PART, ROOM, STEEPNESS, Consistency
 from rankloop.live.errors import StateError
-from rankloop.live.events import Group, Impression, Kind, Late, Restored, decode, encode
+from rankloop.live.events import Event, Group, Impression, Kind, Late, Promoted, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.influence import parts_of
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
@@ -160,7 +160,7 @@ def test_of_people_who_care_for_nothing_no_more_are_beyond_the_bound_than_was_as
 
 
 def test_people_whose_tastes_differ_still_count():
-    """Ten pages each. One in six looks at the price alone, as nobody else does."""
+    """Ten pages each. One in six looks at the price alone, as nobody else does: they count for .95 on average."""
     consistency = Consistency(SETTINGS)
     people = visits(range(250), 2_500, as_people_do)
     minority = list(visits(range(1_000, 1_050), 500, for_the_price, seed=2))
@@ -169,7 +169,7 @@ def test_people_whose_tastes_differ_still_count():
         own = shown.client in {page[0].client for page in minority[:50]}
         weights[own] += counted(consistency, [(shown, closing)])
     assert np.mean(weights[False]) > 0.98
-    assert np.mean(weights[True]) > 0.8
+    assert np.mean(weights[True]) > 0.9
 
 
 def test_a_few_clicks_on_what_is_rare_on_a_page_wrong_nobody():
@@ -293,6 +293,20 @@ def test_after_a_refold_whoever_was_erased_is_no_longer_in_the_sums_and_a_roll_b
     assert diary.fold.consistency.z(name(99)) == known
     diary.control(Kind.REFOLDED, encode(Restored(0, without.state())))
     assert diary.fold.consistency.z(name(99)) == 0.0
+
+
+def test_a_challenger_has_sums_of_its_own_and_brings_them_when_it_is_promoted():
+    diary = bothered()
+    settings = replace(diary.settings, name="rival", challenges="m")
+    rival = Fold(settings, drawn_by=diary.settings)
+    for event in diary.events:
+        shown = diary.events[decode(event.kind, event.body).shown - 1] if event.kind == Kind.CLOSED else None
+        rival.overhear(event, shown)
+    assert rival.consistency.kept() == diary.fold.consistency.kept()
+    before = Fold(replace(diary.settings, guards=replace(HELD, one_sided=0.0)))
+    promoted = Promoted(2, msgspec.json.encode(settings), rival.state(), rival.version, rival.offset)
+    before.apply(Event(len(diary.events) + 1, 1, int(Kind.PROMOTED), 0, 0, b"", encode(promoted)))
+    assert before.consistency.kept() == rival.consistency.kept()
 
 
 def test_parts_that_have_faded_are_empty_and_empty_parts_take_no_room(monkeypatch):
