@@ -9,7 +9,7 @@ deviation, √clicks, is z. If the largest of a client's |z| is beyond a bound b
 
 so that of people who do not care for any of F features, about a share of `one_sided` at most is beyond it at a time.
 Values further than b/√2 deviations from a page's mean are brought in to there: on a page with one product of a brand, a
-click on it says much for the brand by chance, and two such clicks are to be nobody's ruin. Earlier pages alone decide:
+click on it says much for the brand by chance, and one or two such clicks prove nothing. Earlier pages alone decide:
 what somebody clicks on now does not change what it counts. Whoever clicks on other things later counts again.
 
 There may be millions of clients. Each is added to two parts, by a hash, as in `rankloop.live.influence`, and what both
