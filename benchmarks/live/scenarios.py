@@ -118,7 +118,7 @@ def settings(load: Load) -> dict[str, Any]:
         "name": load.model,
         "features": load.features,
         "scaling": "none",
-        "guards": {"control": 0, "client_pages": 0},
+        "guards": {"control": 0, "client_pages": 0, "one_sided": 0},
     }
 
 
@@ -161,7 +161,11 @@ def grow(path: Path, load: Load, impressions: int) -> None:
     """A log with this many closed impressions, written as the service would, without HTTP."""
     with_store = open_store(path, serving=True)
     model = ModelSettings(
-        name=load.model, features=load.features, scaling="none", seed=1, guards=Guards(control=0.0, client_pages=0)
+        name=load.model,
+        features=load.features,
+        scaling="none",
+        seed=1,
+        guards=Guards(control=0.0, client_pages=0, one_sided=0.0),
     )
     draw = np.random.default_rng(0)
     X = draw.random((load.candidates, load.features), dtype=np.float32)

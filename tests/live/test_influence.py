@@ -13,7 +13,7 @@ from rankloop.learners import PDGD, ROLTR, PairRank, Posterior
 from rankloop.live.errors import StateError
 from rankloop.live.events import Kind
 from rankloop.live.fold import Fold
-from rankloop.live.influence import LEAST, PARTS, Influence, KeptInfluence, _parts
+from rankloop.live.influence import LEAST, PARTS, Influence, KeptInfluence, parts_of
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
 
 from .diary import FOR_ALL, Diary, page_of
@@ -89,8 +89,8 @@ def test_without_a_bound_every_page_counts():
 
 def test_who_shares_one_part_with_somebody_who_comes_often_still_counts_in_full():
     often = name(0)
-    neighbour = next(one for one in map(name, range(1, 100_000)) if _parts(one)[0] == _parts(often)[0])
-    assert _parts(neighbour)[1] != _parts(often)[1]
+    neighbour = next(one for one in map(name, range(1, 100_000)) if parts_of(one)[0] == parts_of(often)[0])
+    assert parts_of(neighbour)[1] != parts_of(often)[1]
     influence = Influence()
     taught(influence, often, 1_000)
     assert influence.weight(neighbour, DEFAULT) == 1.0

@@ -18,16 +18,18 @@ from rankloop.data.naming import document_numbers
 from rankloop.errors import DivergenceError, SettingsError
 from rankloop.learners.contract import arrays_of, copy_of, with_arrays
 from rankloop.live.as_drawn import page_as_drawn
+from rankloop.live.consistency import Consistency
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import ENDED, Closing, Event, Group, Impression, Kind, Late, Promoted, decode
 from rankloop.live.experiments import Experiments, client_number
 from rankloop.live.fates import fate_of
 from rankloop.live.guard import Guard
-from rankloop.live.influence import Influence
+from rankloop.live.influence import LEAST, Influence
 from rankloop.live.keeping import content_of
 from rankloop.live.kept import (
     FORMAT,
     Kept,
+    consistency_in,
     damaged,
     decoded,
     drawers_in,
@@ -47,12 +49,11 @@ from rankloop.live.scaling import Scaler
 from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import Shadow
 from rankloop.live.staleness import foreign_weight, is_foldable, is_foreign, moved, weight_of
-from rankloop.live.start import starting_point
+from rankloop.live.start import no_weights, ranker_of, starting_point
 from rankloop.live.views import View as View
 from rankloop.live.views import scores_by
 from rankloop.live.watching import Watch, is_watched
-from rankloop.online import OnlineRanker, Page
-from rankloop.rankers import weight_count
+from rankloop.online import Page
 
 
 class Fold:
@@ -71,7 +72,7 @@ class Fold:
         """Whose settings drew pages, by reign."""
         if weights is None:
             weights = starting_point(settings).weights
-        self.ranker = _ranker(settings, weights)
+        self.ranker = ranker_of(settings, weights)
         self.scaler = Scaler(settings.scaling, len(settings.names))
         self.mode = "learning"
         self.version = 0
@@ -92,6 +93,7 @@ class Fold:
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.influence = Influence()
+        self.consistency = Consistency.of(settings)
         self.experiments = Experiments()
         self.noted = Noted(settings)
         self.outliers: Counter[str] = Counter()
@@ -100,7 +102,7 @@ class Fold:
     @classmethod
     def restored(cls, settings: ModelSettings, state: bytes, offset: int) -> Self:
         """Go on from a kept state, which has the weights: where the model once began is not worked out again."""
-        fold = cls(settings, _zeros(settings))
+        fold = cls(settings, no_weights(settings))
         try:
             fold.restore(state, offset)
         except StoreError as error:
@@ -232,8 +234,8 @@ class Fold:
         return self.drawers.get(impression.reign, self.drawers[0])
 
     def _learn(self, impression: Impression, shown: Event, clicks: list[float], *, more: bool = False) -> str:
-        counts = self.influence.weight(shown.client, self.settings.guards, impression.network)
-        if counts == 0.0:
+        counts = self._counts(impression, shown, clicks)
+        if counts < LEAST:
             return "capped"
         raw = impression.matrix(self.settings.precision)
         before = {name: array.copy() for name, array in arrays_of(self.ranker.model, tables=False).items()}
@@ -272,6 +274,16 @@ class Fold:
                 self.watch.note_looks(self.looks.swaps.moments, self.at)
         return "learned"
 
+    def _counts(self, impression: Impression, shown: Event, clicks: list[float]) -> float:
+        """How much the page counts, by who it came from and what they clicked on before; what they clicked on now is
+        for later."""
+        counts = self.influence.weight(shown.client, self.settings.guards, impression.network)
+        if self.consistency is None:
+            return counts
+        own = self.consistency.weight(shown.client)
+        self.consistency.note(shown.client, impression, clicks, own)
+        return counts * own
+
     def _weight(self, impression: Impression, page: Page, foreign: bool) -> float:
         """How much of the page's update to take, whoever it came from."""
         settings = self.settings
@@ -298,7 +310,7 @@ class Fold:
         """Weights, optimiser and scaling as a roll back, a refold or a promotion has them, the last with the settings
         of a challenger. What was counted since stays counted, but what was held against the control, or interleaved,
         was another order. If the state cannot be read, all stays as it is."""
-        before = self.reign, self.ranker, self.scaler, self.looks, self.settings
+        before = self.reign, self.ranker, self.scaler, self.looks, self.consistency, self.settings
         try:
             found = restored_by(event)
             then = decoded(found.state)
@@ -306,11 +318,13 @@ class Fold:
                 self.drawers[event.offset] = promoted_settings(self.drawers[0], found)
             self._become(event.offset if isinstance(found, Promoted) else then.reign)
             self._restore_learned(then)
+            if event.kind == Kind.REFOLDED or self.reign != before[0]:
+                self.consistency = consistency_in(self.settings, then)
             if event.kind == Kind.REFOLDED:
                 # Whoever was erased is no longer in these, either.
                 self.noted = noted_in(self.settings, then)
         except (StoreError, SettingsError) as error:
-            self.reign, self.ranker, self.scaler, self.looks, self.settings = before
+            self.reign, self.ranker, self.scaler, self.looks, self.consistency, self.settings = before
             kind = type(error) if isinstance(error, StoreError) else StateError
             raise kind(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
@@ -328,7 +342,7 @@ class Fold:
             raise damaged(KeyError(f"the settings of reign {reign}"))
         settings = self.drawers[reign]
         self.settings, self.reign = settings, reign
-        self.ranker = _ranker(settings, _zeros(settings))
+        self.ranker = ranker_of(settings, no_weights(settings))
         self.scaler = Scaler(settings.scaling, len(settings.names))
         fresh = Looks.of(settings)
         self.looks = self.looks if self.looks is not None and fresh is not None else fresh
@@ -353,7 +367,7 @@ class Fold:
         self.drawers |= drawers_in(then)
         self._become(then.reign)
         self._restore_learned(then)
-        self.influence = influence_in(then)
+        self.influence, self.consistency = influence_in(then), consistency_in(self.settings, then)
         self.mode, self.version, self.offset = then.mode, then.version, offset
         self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
         self.fates, self.outliers = Counter(then.fates), Counter(then.outliers)
@@ -384,15 +398,5 @@ class Fold:
 
 def stand_in(settings: ModelSettings, version: int, offset: int, damage: str) -> View:
     """What is known of a model in the place of a state that cannot be read: nothing is ranked with it."""
-    blank = Fold(settings, _zeros(settings)).view()
+    blank = Fold(settings, no_weights(settings)).view()
     return blank._replace(version=version, offset=offset, mode="damaged", damage=damage)
-
-
-def _ranker(settings: ModelSettings, weights: list[float] | None) -> OnlineRanker:
-    return OnlineRanker(
-        settings.learner, len(settings.names), settings.seed or 0, page_size=settings.page_size, weights=weights
-    )
-
-
-def _zeros(settings: ModelSettings) -> list[float]:
-    return [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))

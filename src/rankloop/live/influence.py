@@ -74,7 +74,7 @@ class Influence:
         elif self.is_given_names(guards):
             self.unnamed += 1
         for who in (client, network):
-            for row, part in enumerate(_parts(who) if who else ()):
+            for row, part in enumerate(parts_of(who) if who else ()):
                 self.counts[row, part] += 1
 
     def is_given_names(self, guards: Guards) -> bool:
@@ -82,7 +82,7 @@ class Influence:
         return self.named >= guards.client_pages
 
     def _share_of(self, who: bytes, guards: Guards) -> float:
-        count = min(int(self.counts[row, part]) for row, part in enumerate(_parts(who))) + 1
+        count = min(int(self.counts[row, part]) for row, part in enumerate(parts_of(who))) + 1
         return _bounded(guards.client_pages + guards.client_share * (self.pages + 1 - count), count)
 
 
@@ -92,8 +92,8 @@ def _bounded(budget: float, count: int) -> float:
     return weight if weight >= LEAST else 0.0
 
 
-def _parts(client: bytes) -> tuple[int, int]:
+def parts_of(client: bytes, parts: int = PARTS) -> tuple[int, int]:
     """Where a client is counted: two halves of a hash, each a place of its own. Of a hash, since bytes that merely
     count people would put them all in one part."""
     hashed = blake2b(client, digest_size=8).digest()
-    return int.from_bytes(hashed[:4], "little") % PARTS, int.from_bytes(hashed[4:], "little") % PARTS
+    return int.from_bytes(hashed[:4], "little") % parts, int.from_bytes(hashed[4:], "little") % parts

@@ -26,6 +26,8 @@ def content_of(fold: "Fold") -> dict[str, Any]:
     }
     if fold.settings.guards.compares:
         content["guard"] = fold.guard.kept()
+    if fold.consistency is not None:
+        content["consistency"] = fold.consistency.kept()
     if fold.looks is not None:
         content["looks"] = fold.looks.kept()
     if fold.experiments.all:

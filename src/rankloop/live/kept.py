@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
 from rankloop.live.acting import KeptActs
+from rankloop.live.consistency import Consistency, KeptConsistency
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Promoted, Restored, decode
 from rankloop.live.evidence import KeptEvidence
@@ -51,6 +52,8 @@ class Kept(msgspec.Struct):
     """The settings (JSON) that drew pages, by reign, but for those that a model with pages of its own was made with."""
     shadow: KeptShadow | None = None
     """Of a challenger: what it would have earned."""
+    consistency: KeptConsistency | None = None
+    """What clients clicked for, for models that hold them to it."""
     watch: KeptWatch | None = None
     """What alerts are made of, for models that are watched."""
 
@@ -159,6 +162,14 @@ def influence_in(then: Kept) -> Influence:
     """Who has taught how often, as it was kept."""
     try:
         return Influence(then.influence)
+    except ValueError as error:
+        raise damaged(error) from None
+
+
+def consistency_in(settings: ModelSettings, then: Kept) -> Consistency | None:
+    """What clients clicked for, as it was kept."""
+    try:
+        return Consistency.of(settings, then.consistency)
     except ValueError as error:
         raise damaged(error) from None
 

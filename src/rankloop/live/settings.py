@@ -142,10 +142,12 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         control: the share of clients who see the incoming order, so that the gain can be measured; 0: it cannot be.
         update_cap: no impression moves the weights further than this (Euclidean distance); None: no cap.
         client_pages: all pages of one client never count for more than so many; the first half in full, later ones less
-            and less. 0: every page of everybody counts.
+            and less. 0: no limit.
         client_share: so many more for each page that was learned from others.
         anonymous_share: impressions without a client count together for no more than `client_pages`, and so many more
             for each page that was learned from somebody with a name.
+        one_sided: whoever clicks for one feature, page after page, counts less and less, once chance would have at most
+            this share of people click so; 0: what somebody clicks on does not change what their pages count.
         falls_back: while the learned order is worse than the control's beyond chance, this share of all others sees the
             incoming order too, 0.99 at most: the others try whether it has become better; 0: never.
         stale_below: a policy gradient does not learn from a page whose ranks its policy would now fill as they were
@@ -157,6 +159,7 @@ class Guards(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     client_pages: Annotated[int, whole_number(at_most=1_000_000)] = 20
     client_share: Annotated[float, number(at_least=0, at_most=1)] = 0.01
     anonymous_share: Annotated[float, number(at_least=0, at_most=1)] = 1.0
+    one_sided: Annotated[float, number(at_least=0, at_most=0.5)] = 0.1
     falls_back: Annotated[float, number(at_least=0, at_most=1)] = 0.9
     stale_below: Annotated[float, number(at_least=0, at_most=0.5)] = 0.01
 
@@ -343,6 +346,7 @@ def stored_settings(text: bytes) -> ModelSettings:
                 # Up to 1 was allowed once, and then a model that had fallen back could not come back.
                 kept["guards"]["falls_back"] = MOST_FALL_BACK
             kept["guards"].setdefault("stale_below", 0.0)
+            kept["guards"].setdefault("one_sided", 0.0)
             if (window := kept["guards"].pop("influence_window", None)) is not None:
                 # One client once made up at most a share of the last so many pages; 0 was no limit.
                 kept["guards"]["client_pages"] = Guards().client_pages if window else 0

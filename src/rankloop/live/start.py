@@ -17,7 +17,9 @@ from rankloop.live.incoming import places
 from rankloop.live.scaling import Fixed, Scaler
 from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.offpolicy.positions import position_probabilities
+from rankloop.online import OnlineRanker
 from rankloop.policies import plackett_luce
+from rankloop.rankers import weight_count
 
 MOST_QUERIES = 100
 EXACT_RANKS, EXACT_CANDIDATES = 20, 1_000
@@ -42,6 +44,18 @@ class Report(msgspec.Struct, frozen=True):
     displacement: float | None
     assumes: str
     temperature: float | None = None
+
+
+def ranker_of(settings: ModelSettings, weights: list[float] | None) -> OnlineRanker:
+    """What learns and ranks for a model, beginning with these weights."""
+    return OnlineRanker(
+        settings.learner, len(settings.names), settings.seed or 0, page_size=settings.page_size, weights=weights
+    )
+
+
+def no_weights(settings: ModelSettings) -> list[float]:
+    """For a ranker whose weights come from elsewhere."""
+    return [0.0] * weight_count(settings.learner.scoring_ranker, len(settings.names))
 
 
 def settled(settings: ModelSettings) -> ModelSettings:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.live.events import Closing, Event, Group, Impression, decode
+from rankloop.live.pulls import deviations, pull_of, usual_shares
 from rankloop.live.settings import ModelSettings
 
 FALSE = 0.05
@@ -146,16 +147,9 @@ def _pull(
     impression: Impression, precision: str, clicks: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """What a page's clicks say for each feature, the variance of that by rank alone, and the most a click could say."""
-    X = impression.matrix(precision)[impression.page].astype(np.float64)
-    apart, deviation = X - X.mean(axis=0), X.std(axis=0)
-    z = np.divide(apart, deviation, out=np.zeros_like(apart), where=deviation > 0)
-    expected = shares[: len(clicks)] / shares[: len(clicks)].sum()
-    usual = expected @ z
-    return (
-        clicks @ z - clicks.sum() * usual,
-        clicks.sum() * (expected @ (z - usual) ** 2),
-        np.abs(z - usual).max(axis=0),
-    )
+    z, expected = deviations(impression, precision), usual_shares(shares, len(clicks))
+    apart = z - expected @ z
+    return pull_of(z, clicks, expected), clicks.sum() * (expected @ apart**2), np.abs(apart).max(axis=0)
 
 
 def _by_feature(seen: _Seen, names: Sequence[str]) -> list[Suspicion]:

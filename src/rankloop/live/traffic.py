@@ -117,7 +117,7 @@ def _made(
         start="zeros",
         scaling="none",
         late_updates="current",
-        guards={"control": control, "client_pages": 0, "stale_below": 0.0},
+        guards={"control": control, "client_pages": 0, "one_sided": 0.0, "stale_below": 0.0},
         **settings,
     )
 

@@ -93,6 +93,7 @@ BAD_MODELS = [
     ({"guards": {"update_cap": 0}}, "update_cap must be a number, above 0"),
     ({"guards": {"client_share": -1}}, "client_share must be a number, at least 0"),
     ({"guards": {"anonymous_share": -1}}, "anonymous_share must be a number, at least 0"),
+    ({"guards": {"one_sided": 0.6}}, "one_sided must be a number, at least 0 and at most 0.5"),
     ({"guards": {"client_pages": 10**9}}, "client_pages must be at most 1000000"),
     ({"guards": {"falls_back": 1}}, "somebody must still see the learned order, or it could never prove itself again"),
     ({"guards": {"falls_back": 0.999}}, "falls_back must be at most 0.99"),

@@ -39,6 +39,7 @@ def said(**more):
         ({"guards": Guards(control=0)}, "Control group", "Nobody"),
         ({}, "What one visitor can teach it", "20 pages"),
         ({"guards": Guards(client_pages=0)}, "What one visitor can teach it", "no limit"),
+        ({}, "Visitors who click for one thing", "counts less and less"),
         ({}, "If it is worse", "90 % of people"),
     ],
 )
@@ -48,3 +49,4 @@ def test_a_setting_is_a_sentence(more, title, text):
 
 def test_what_never_happens_is_not_told():
     assert "If it is worse" not in said(guards=Guards(falls_back=0.0))
+    assert "Visitors who click for one thing" not in said(guards=Guards(one_sided=0.0))

@@ -85,7 +85,8 @@ def test_what_a_page_says_of_a_rival_is_words_and_no_symbols():
 
 
 def test_the_only_visitor_of_a_demo_is_not_bounded():
-    assert [made["guards"]["client_pages"] for made in begun(Service(), Rules()).values()] == [0]
+    [made] = begun(Service(), Rules()).values()
+    assert made["guards"]["client_pages"] == made["guards"]["one_sided"] == 0
 
 
 def test_the_model_starts_from_the_engines_order_and_shows_its_best():

@@ -42,7 +42,7 @@ FATES = {
     "control": "control group: never learned from",
     "guarded": "incoming order, because the learned one is worse",
     "fallback": "incoming order, store down",
-    "capped": "over a client’s influence limit",
+    "capped": "of clients who come too often, or click for one thing alone",
     "paused": "learning was paused or frozen",
     "pinned": "every rank was pinned",
     "stale": "drawn by a policy too far from today’s",

@@ -59,6 +59,14 @@ def settings_in_words(settings: ModelSettings) -> list[Said]:
         )
     else:
         said.append(Said("What one visitor can teach it", "There is no limit: every page of everybody counts."))
+    if guards.one_sided:
+        said.append(
+            Said(
+                "Visitors who click for one thing",
+                "Whoever clicks for the same feature, page after page, counts less and less, as bots should. What "
+                "people do by chance is not held against them.",
+            )
+        )
     if guards.compares:
         less = "less value" if settings.has_actions else "fewer clicks"
         said.append(

@@ -136,7 +136,7 @@ class Comparison:
                 seed=self._seed,
                 window=_OPEN_SECONDS,
                 # Whoever tries the demo may be its only visitor, and all their clicks count.
-                guards={"control": 0.0, "client_pages": 0},
+                guards={"control": 0.0, "client_pages": 0, "one_sided": 0.0},
             )
         self.rules = rules
 
