@@ -193,7 +193,7 @@ def test_attributes_of_documents_are_found_by_their_rows():
         (Alphabet(), lambda grades: None, "user <lambda> returned nothing; it must return one click value per rank"),
         (Alphabet(), lambda grades: [1.0], "user <lambda>: clicks must have one value per shown document"),
         (Alphabet, noisy, "simulate: learner is Alphabet itself, which has to be called"),
-        (Alphabet(), None, "simulate: user must be somebody who clicks"),
+        (Alphabet(), None, "simulate: user must be a user model"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_sentence(learner, user, sentence):

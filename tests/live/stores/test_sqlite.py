@@ -214,7 +214,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(path):
 def test_a_database_of_something_else_is_refused_and_left_alone(path):
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE recipes (name TEXT)")
-    assert "something else" in sentence(open_store, path)
+    assert "some other program" in sentence(open_store, path)
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("recipes",)]
 
