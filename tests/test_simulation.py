@@ -214,7 +214,9 @@ def test_metrics_change_nothing_but_what_is_measured():
     assert len(other.by_query.values) == 0
     with pytest.raises(SettingsError, match="no query results by map were kept, but nothing"):
         other.by_query["map"]
-    with pytest.raises(SettingsError, match=r"not measured by ndcg@10, only by map, ndcg@3; choose with simulate\(metrics=…\)"):
+    with pytest.raises(
+        SettingsError, match=r"not measured by ndcg@10, only by map, ndcg@3; choose with simulate\(metrics=…\)"
+    ):
         other.by("ndcg")
 
 
