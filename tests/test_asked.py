@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.asked import Found, asked_for, evaluation_points
+from rankloop.asked import OnDevice, asked_for, evaluation_points
 from rankloop.errors import SettingsError
 from rankloop.evaluation import measured
 
@@ -29,7 +29,7 @@ def test_what_a_device_measured_reads_like_what_was_measured_here():
     test = rl.load("tiny").test
     weights = np.eye(2, test.features.shape[1])
     here = measured(weights, test)
-    there = Found(here.means(), here)
+    there = OnDevice(here.means(), here)
     np.testing.assert_array_equal(there.means(), here.means())
     np.testing.assert_array_equal(there.last().by_query(), here.by_query()[-1:])
     np.testing.assert_array_equal(there.by_query(), here.by_query())

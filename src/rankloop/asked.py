@@ -117,7 +117,7 @@ def asked_for(
     return Asked(learner, user, data, weights, chosen, settings)
 
 
-class Found(NamedTuple):
+class OnDevice(NamedTuple):
     """Rankers on a split as a device has measured them: the means of all, and the values by query that are kept."""
 
     mean_values: NDArray[np.float64]
@@ -143,7 +143,7 @@ class Learned(NamedTuple):
     weights: NDArray[np.float64]
     checkpoints: NDArray[np.float64]
     record: Record
-    found: "Measured | Found | None"
+    found: "Measured | OnDevice | None"
     manifest: dict[str, Any]
 
 
@@ -179,7 +179,7 @@ def finished(asked: Asked, learned: Learned, seconds: dict[str, float]) -> Run:
 class _Offline:
     """The weights at each evaluation point, on the test split."""
 
-    def __init__(self, asked: Asked, found: "Measured | Found | None") -> None:
+    def __init__(self, asked: Asked, found: "Measured | OnDevice | None") -> None:
         chosen, settings = asked.chosen, asked.settings
         self._points, self._chosen = asked.points, chosen
         if found is None:

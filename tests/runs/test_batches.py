@@ -97,5 +97,5 @@ def test_what_runs_on_the_cpu_is_told_with_its_reason(stand_in):
     other = [one._replace(learner=rl.PDGD()) for one in requests(2)]
     mine, others = batches.placed([*other, *requests(3)])
     assert (mine, others) == ([2, 3, 4], {"PDGD has no device code": [0, 1]})
-    assert batches.told(batches.reasons_of(others)) == "2 runs on the CPU: PDGD has no device code (2)"
-    assert batches.told({}) == ""
+    assert batches.reasons_in_words(batches.reasons_of(others)) == "2 runs on the CPU: PDGD has no device code (2)"
+    assert batches.reasons_in_words({}) == ""

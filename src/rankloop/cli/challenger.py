@@ -58,8 +58,8 @@ def promote(model: Model, name: Name, url: Url = URL, key: Key = None, json: Jso
     if json:
         print_json(promoted)
         return
-    told = f"{name} has taken the place of {model}, which is now at version {promoted['version']}"
-    out.print(f"{told}; roll back to an earlier one to undo it", markup=False)
+    sentence = f"{name} has taken the place of {model}, which is now at version {promoted['version']}"
+    out.print(f"{sentence}; roll back to an earlier one to undo it", markup=False)
 
 
 @commands.command()
@@ -99,14 +99,14 @@ def _show(challenger: dict[str, Any], json: bool) -> None:
         print_json(challenger)
         return
     learned = f"{challenger['fates'].get('learned', 0):,} pages learned from"
-    out.print(f"{challenger['name']} ({challenger['mode']}), {learned}: {_told(challenger['changes'])}", markup=False)
+    out.print(f"{challenger['name']} ({challenger['mode']}), {learned}: {_words(challenger['changes'])}", markup=False)
     out.print(challenger["verdict"], markup=False)
 
 
-def _told(changes: dict[str, Any]) -> str:
+def _words(changes: dict[str, Any]) -> str:
     """What a challenger does otherwise than the model.
 
-    >>> _told({"learner": {"learner": "Posterior", "prior_variance": 0.1}, "guards": {"stale_below": 0.1}})
+    >>> _words({"learner": {"learner": "Posterior", "prior_variance": 0.1}, "guards": {"stale_below": 0.1}})
     'learner Posterior, prior_variance 0.1, guards.stale_below 0.1'
     """
     settings: dict[str, Any] = {}

@@ -56,8 +56,8 @@ def create(
         out.print(f"{wanted['name']} would start from: {start['assumes']}; nothing was created", markup=False)
         return
     sent = [feature for feature in made["features"] if not feature.startswith("_")]
-    told = f"{made['name']} is there: {made['learner']['learner']}, {counted(len(sent), 'feature')} to send"
-    out.print(f"{told}; start: {start['assumes']}", markup=False)
+    sentence = f"{made['name']} is there: {made['learner']['learner']}, {counted(len(sent), 'feature')} to send"
+    out.print(f"{sentence}; start: {start['assumes']}", markup=False)
     out.print(f"send it pages at {url}/v1/models/{made['name']}/rank; watch it at {url}", markup=False)
 
 
@@ -140,8 +140,8 @@ def roll_back(
     if json:
         print_json(now)
         return
-    told = f"{model} ranks as version {version:,} did, and is at version {now['version']:,} now"
-    out.print(f"{told}; it was at {before:,}, if you want to undo this", markup=False)
+    sentence = f"{model} ranks as version {version:,} did, and is at version {now['version']:,} now"
+    out.print(f"{sentence}; it was at {before:,}, if you want to undo this", markup=False)
 
 
 @commands.command()
@@ -218,8 +218,8 @@ def _show(model: dict[str, Any], json: bool) -> None:
         return
     learned = model["fates"].get("learned", 0)
     method = model["learner"]["learner"]
-    told = f"{model['name']}: {model['mode']}, version {model['version']:,}, {method}, {learned:,} pages learned from"
-    out.print(f"{told}, {model['open']:,} waiting for clicks", markup=False)
+    words = f"{model['name']}: {model['mode']}, version {model['version']:,}, {method}, {learned:,} pages learned from"
+    out.print(f"{words}, {model['open']:,} waiting for clicks", markup=False)
     if model["trouble"]:
         err.print(model["trouble"], markup=False)
     if model["guarded"]:

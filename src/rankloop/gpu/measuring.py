@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop.asked import Found
+from rankloop.asked import OnDevice
 from rankloop.data.collection import Split
 from rankloop.evaluation import Measured
 from rankloop.gpu.packing import Memory, Queries, packed_measures, words
@@ -81,7 +81,7 @@ def columns_at_once(test: HeldOut, rankers: int) -> int:
     return min(fit, -(-rankers // COLUMNS)) * COLUMNS
 
 
-def measured_on_device(checkpoints: Any, test: HeldOut, chosen: Sequence[Metric], keep_all: bool) -> list[Found]:
+def measured_on_device(checkpoints: Any, test: HeldOut, chosen: Sequence[Metric], keep_all: bool) -> list[OnDevice]:
     """For each run the means at every point, and the values by query at the last one, or at all.
 
     `checkpoints` is (runs, points, stride) float64 on the device.
@@ -118,7 +118,7 @@ def measured_on_device(checkpoints: Any, test: HeldOut, chosen: Sequence[Metric]
     relevant = test.measures.norm > 0
     each = points if keep_all else 1
     return [
-        Found(
+        OnDevice(
             all_means[:, run * points : (run + 1) * points],
             Measured(tuple(chosen), kept[:, run * each : (run + 1) * each], relevant),
         )

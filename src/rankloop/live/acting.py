@@ -131,13 +131,13 @@ def report(settings: ModelSettings, acts: Acts | None) -> ActionsReport:
     known = acts or Acts(tuple(settings.actions))
     return ActionsReport(
         [
-            _told(known, place, name, value, controlled=settings.guards.control > 0)
+            _evidence_of(known, place, name, value, controlled=settings.guards.control > 0)
             for place, (name, value) in enumerate(settings.actions.items())
         ]
     )
 
 
-def _told(acts: Acts, place: int, name: str, value: float, *, controlled: bool) -> ActionEvidence:
+def _evidence_of(acts: Acts, place: int, name: str, value: float, *, controlled: bool) -> ActionEvidence:
     sides = [People.of(sums) for sums in acts.people[place]]
     learned, incoming = (rate_of(people) for people in sides)
     ratio = low = high = sure = None

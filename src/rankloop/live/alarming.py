@@ -31,7 +31,7 @@ class Alarms:
         self._tell = tell
         self._noticed: dict[int, dict[str, tuple[Period, str]]] = {}
         """What only a running service knows, by model and kind, with what its sentence says."""
-        self._told: dict[str, Alert] = {}
+        self._current: dict[str, Alert] = {}
         """Alerts that were told and have not ended."""
         self._looking = threading.Lock()
 
@@ -47,17 +47,17 @@ class Alarms:
             lags = service.lag() if not service.is_store_in_trouble() else {}
         except StoreError:  # what is known of models is told all the same
             lags = {}
-        told: dict[str, Alert] = {}
+        current: dict[str, Alert] = {}
         for model in service.registry.all():
             # A learner in trouble has let go of its states.
             if model.id in folds or (service.learner and (model.damage or self._trouble())):
                 self._notice(model, folds.get(model.id), lags.get(model.id, 0))
-                told |= {alert.id: alert for alert in self.of(model, folds.get(model.id))}
-        for alert in told.values():
-            before = self._told.get(alert.id)
+                current |= {alert.id: alert for alert in self.of(model, folds.get(model.id))}
+        for alert in current.values():
+            before = self._current.get(alert.id)
             if before is None or before.ended != alert.ended:
                 self._tell(alert)
-        self._told = told
+        self._current = current
         known = {model.id for model in service.registry.all()}
         self._noticed = {number: found for number, found in self._noticed.items() if number in known}
 
@@ -109,4 +109,4 @@ class Alarms:
 
     def open(self) -> list[Alert]:
         """All that last, of the models that are learned here."""
-        return [alert for alert in self._told.values() if alert.ended is None]
+        return [alert for alert in self._current.values() if alert.ended is None]

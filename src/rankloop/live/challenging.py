@@ -75,8 +75,8 @@ def found(service: Service, model: LiveModel, name: str) -> LiveModel:
         if other.settings.name == name:
             return other
     own = model.settings.name
-    told = f"{own!r} has no challenger {name[:80]!r}; GET /v1/models/{own}/challengers lists them"
-    raise RequestError("no_such_challenger", told)
+    sentence = f"{own!r} has no challenger {name[:80]!r}; GET /v1/models/{own}/challengers lists them"
+    raise RequestError("no_such_challenger", sentence)
 
 
 def _reported(service: Service, model: LiveModel, other: LiveModel, tried: list[ExperimentReport]) -> ChallengerReport:

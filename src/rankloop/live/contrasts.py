@@ -95,10 +95,10 @@ def queries_report(evidence: Evidence | None, limit: int, *, controlled: bool = 
     known = evidence or Evidence(0)
     queries = known.queries
     named = [place for place in most_asked(queries) if queries.texts[place]]
-    told = contrasts([queries.sums[place] for place in named])
+    compared = contrasts([queries.sums[place] for place in named])
     rows = [
         QueryEvidence(queries.texts[place], int(queries.numbers[0, place]), int(queries.numbers[1, place]), contrast)
-        for place, contrast in zip(named, told, strict=True)
+        for place, contrast in zip(named, compared, strict=True)
     ]
     new, old = contrasts([known.novelty[NEW], known.novelty[KNOWN]])
     verdict = sentence(
@@ -114,10 +114,10 @@ def segments_report(evidence: Evidence | None, *, controlled: bool = True) -> Se
     places = range(len(segments.names))
     named = sorted((place for place in places if segments.is_named(place)), key=lambda place: -segments.pages[place])
     rest = [place for place in places if place not in named]
-    *told, other = contrasts([*(segments.sums[place] for place in named), segments.sums[rest].sum(axis=0)])
+    *compared, other = contrasts([*(segments.sums[place] for place in named), segments.sums[rest].sum(axis=0)])
     rows = [
         SegmentEvidence(segments.names[place], segments.pages[place], contrast)
-        for place, contrast in zip(named, told, strict=True)
+        for place, contrast in zip(named, compared, strict=True)
     ]
     others = sum(segments.pages[place] for place in rest)
     verdict = sentence(
@@ -131,8 +131,8 @@ def contrasts(cells: Sequence[Cells]) -> list[Contrast]:
     """The two orders in each of the cells, which are judged together."""
     sides = [tuple(People.of(side) for side in cell) for cell in cells]
     found = [_compared(*pair) for pair in sides]
-    told = [comparison for comparison in found if comparison is not None]
-    verdicts, shrunk = iter(beyond_chance(told)), iter(shrunken(told))
+    known = [comparison for comparison in found if comparison is not None]
+    verdicts, shrunk = iter(beyond_chance(known)), iter(shrunken(known))
     made = []
     for (learned, incoming), comparison in zip(sides, found, strict=True):
         contrast = Contrast(rate_of(learned), rate_of(incoming))
@@ -196,14 +196,14 @@ def sentence(cells: Sequence[tuple[str, Contrast]], one: str, many: str, *, coun
     """In words: where it helps, and where it hurts."""
     if not counted:
         return f"Nothing is counted by {one}: the model was made without evidence."
-    told = [(name, contrast) for name, contrast in cells if contrast.sure is not None]
-    if not told and not controlled:
+    judged = [(name, contrast) for name, contrast in cells if contrast.sure is not None]
+    if not judged and not controlled:
         return f"No {one} can be compared: the model has no control group, so nobody sees the engine's order."
-    if not told:
+    if not judged:
         return f"No {one} has enough pages of both orders yet."
-    helps = [name for name, contrast in told if contrast.verdict == "helps"]
-    hurts = [name for name, contrast in told if contrast.verdict == "hurts"]
-    of = f"Of {len(told)} {many if len(told) > 1 else one} with enough pages"
+    helps = [name for name, contrast in judged if contrast.verdict == "helps"]
+    hurts = [name for name, contrast in judged if contrast.verdict == "hurts"]
+    of = f"Of {len(judged)} {many if len(judged) > 1 else one} with enough pages"
     if not helps and not hurts:
         return f"{of}, none can be told from chance."
     parts = [f"{word} on {_listed(names)}" for word, names in (("helps", helps), ("hurts", hurts)) if names]

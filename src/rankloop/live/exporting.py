@@ -97,7 +97,7 @@ def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], fo
     elif scaler.settings != "none":
         shift, spread, differs = _fixed(scaler, matrices, _matters(settings, view), settings.name)
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
-    leaves, told = _features_that_leave(settings, form)
+    leaves, remarks = _features_that_leave(settings, form)
     if view.remembers:
         differs = (*differs, f"what {settings.name!r} knows of single documents, beyond their features, stays behind")
     model = made(
@@ -114,7 +114,7 @@ def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], fo
             lambda page: view.scores_of(page, settings.precision),
             lambda page: model.scores(page.matrix(settings.precision)[:, leaves]),
         )
-    return Leaving(model, (*differs, *told), orders)
+    return Leaving(model, (*differs, *remarks), orders)
 
 
 def _features_that_leave(settings: ModelSettings, form: str) -> tuple[list[int], tuple[str, ...]]:

@@ -274,8 +274,8 @@ class Learner:
             if number not in self._challenged:
                 raise
             log.exception("challenger %r cannot learn from event %d", fold.settings.name, event.offset)
-            told = f"model {fold.settings.name!r}: it cannot learn from event {event.offset} ({error!r}); drop it"
-            self._give_up(number, fold, event, StateError(told))
+            sentence = f"model {fold.settings.name!r}: it cannot learn from event {event.offset} ({error!r}); drop it"
+            self._give_up(number, fold, event, StateError(sentence))
             return False
         if fold.guarded != guarded:
             log.warning("model %r: %s", fold.settings.name, TURNED[fold.guarded])

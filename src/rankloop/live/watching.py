@@ -14,7 +14,7 @@ alert began and when it ended.
   some rank, people look differently. From then on the new curve is what is usual.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -59,13 +59,6 @@ class KeptWatch(msgspec.Struct):
     reference: bytes = b""
     looked: int = 0
     periods: list[Period] = []
-
-
-class Found(NamedTuple):
-    """What holds at the end of a block: (kind, subject)."""
-
-    kind: Kind
-    subject: str
 
 
 def is_watched(settings: ModelSettings) -> bool:

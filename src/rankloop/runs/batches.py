@@ -46,10 +46,10 @@ def engine_of(manifest: Mapping[str, Any]) -> str:
     return f"{engine['name']}:{engine['sources']}" if engine else ""
 
 
-def told(reasons: Mapping[str, int]) -> str:
+def reasons_in_words(reasons: Mapping[str, int]) -> str:
     """What runs on the CPU after all, and why: `12 runs on the CPU: COLTR has no device code (12)`; empty if nothing.
 
-    >>> told({"COLTR has no device code": 12, "PMGD has no device code": 6})
+    >>> reasons_in_words({"COLTR has no device code": 12, "PMGD has no device code": 6})
     '18 runs on the CPU: COLTR has no device code (12) and PMGD has no device code (6)'
     """
     if not reasons:

@@ -18,7 +18,7 @@ from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.gpu import Request
 from rankloop.learners import Learner
-from rankloop.runs.batches import Device, placed, planned, reasons_of, require_device, told
+from rankloop.runs.batches import Device, placed, planned, reasons_in_words, reasons_of, require_device
 from rankloop.runs.run import Run, manifest_of
 from rankloop.runs.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
@@ -235,7 +235,7 @@ def _on_device(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
     beside = sorted(index for some in others.values() for index in some)
     whole = sum(job.impressions for job in jobs)
     on_cpu = sum(jobs[index].impressions for index in beside)
-    where = f" ({told(reasons_of(others))})" if others else ""
+    where = f" ({reasons_in_words(reasons_of(others))})" if others else ""
     made: dict[int, Run] = {}
     with Device() as device:
         started: dict[Future[Any], list[int]] = {}

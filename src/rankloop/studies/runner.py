@@ -20,7 +20,7 @@ from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
 from rankloop.rankers import weight_count
-from rankloop.runs.batches import Device, told
+from rankloop.runs.batches import Device, reasons_in_words
 from rankloop.runs.run import Run
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
@@ -121,7 +121,7 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHO
             costs[key] = cell.impressions / _ON_DEVICE if engine else _seconds(cell, opened[place])
             places.note(engine, key)
     met = {place: Met(data.content_hash, data.grades) for place, data in opened.items()}
-    start = msgspec.structs.replace(start, beside=told(places.reasons()))
+    start = msgspec.structs.replace(start, beside=reasons_in_words(places.reasons()))
     return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start, frozenset(places.device))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankloop.live.events import Event, ExperimentStarted, Kind, Restored, encode
 from rankloop.live.stores.rows import Snapshot
-from rankloop.web.dashboard.history import NOBODY, entries, told
+from rankloop.web.dashboard.history import NOBODY, entries, sentence_of
 
 
 def model(experiment=None):
@@ -50,4 +50,4 @@ def test_an_experiment_is_stopped_while_it_runs(running):
 
 def test_every_kind_of_decision_has_words_and_what_cannot_be_read_is_no_trouble():
     for kind in range(5, 20):
-        assert told(event(1, kind, body=b"\xff"))
+        assert sentence_of(event(1, kind, body=b"\xff"))

@@ -88,8 +88,8 @@ def _candidates(parts: list[Part], media_type: str) -> list[Candidate]:
         try:
             features = decoded(Features, bytes(part.features), media_type)
         except RequestError as error:
-            told = re.sub(r"^the body\b|^(?=\[)", "features", str(error))
-            raise RequestError(error.code, f"candidate {part.id!r}: {told}") from None
+            reason = re.sub(r"^the body\b|^(?=\[)", "features", str(error))
+            raise RequestError(error.code, f"candidate {part.id!r}: {reason}") from None
         if isinstance(features, list):
             features = np.array(features, np.float64)  # so that a number takes eight bytes
         made.append(Candidate(part.id, features))

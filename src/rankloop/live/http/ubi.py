@@ -49,7 +49,7 @@ async def take_events(call: Call) -> UbiTaken:
     fates: list[str | None] = []
     reports = []
     for event in events:
-        report = _report(event, pages.get(event.query_id or "", Found("not_ours")))
+        report = _report(event, pages.get(event.query_id or "", ClickedPage("not_ours")))
         if isinstance(report, ClickBody):
             reports.append(report)
         fates.append(report if isinstance(report, str) else None)
@@ -57,14 +57,14 @@ async def take_events(call: Call) -> UbiTaken:
     return _counted(call.service, "ubi_events", events, [fate or _click_fate(next(clicked)) for fate in fates])
 
 
-class Found(NamedTuple):
+class ClickedPage(NamedTuple):
     """A page that events are about: its documents, or why they cannot count; and what its model calls what happens."""
 
     shown: list[str] | str
     settings: ModelSettings | None = None
 
 
-def _report(event: UbiEvent, page: Found) -> ClickBody | str:
+def _report(event: UbiEvent, page: ClickedPage) -> ClickBody | str:
     """What an event reports, or its fate if that is nothing. Where a model names its actions, they decide."""
     named = page.settings is not None and page.settings.has_actions
     worth = page.settings.actions if named and page.settings else REWARDS
@@ -96,13 +96,13 @@ async def _query_fate(service: Service, query: UbiQuery) -> str:
     return "ours"
 
 
-async def _page(service: Service, query_id: str) -> Found:
+async def _page(service: Service, query_id: str) -> ClickedPage:
     """The page of a query id."""
     try:
         settings, shown = await service.page(query_id)
     except RequestError as error:
-        return Found(_refusal(error))
-    return Found("late" if shown is None else shown, settings)
+        return ClickedPage(_refusal(error))
+    return ClickedPage("late" if shown is None else shown, settings)
 
 
 def _refusal(error: RequestError) -> str:

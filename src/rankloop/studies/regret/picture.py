@@ -114,8 +114,8 @@ def _point(axis: Any, row: Row, at: float, small: int, left: float) -> None:
         return
     edge, inward, mark, side = (left, 1, "<", "left") if row.ratio < left else (_RIGHT, -1, ">", "right")
     axis.plot([edge + 0.03 * inward], [at], mark, color=colour, markersize=4.6)
-    told = text_of(row.ratio, None, None)
-    axis.text(edge + 0.08 * inward, at, told, fontsize=small - 1, color=colour, ha=side, va="center")
+    label = text_of(row.ratio, None, None)
+    axis.text(edge + 0.08 * inward, at, label, fontsize=small - 1, color=colour, ha=side, va="center")
 
 
 def _colour(ratio: float) -> str:

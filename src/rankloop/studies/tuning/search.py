@@ -27,7 +27,7 @@ from rankloop.gpu import Request
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.metrics import names
 from rankloop.metrics.names import Metric
-from rankloop.runs.batches import Device, engine_name, placed, planned, reasons_of, require_device, told
+from rankloop.runs.batches import Device, engine_name, placed, planned, reasons_in_words, reasons_of, require_device
 from rankloop.runs.run import Run
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
@@ -205,7 +205,7 @@ def tune(
         seed=seed,
         metric=measure,
         engine=engine_name() if mine else "",
-        beside=told(reasons_of(others)),
+        beside=reasons_in_words(reasons_of(others)),
     )
 
 

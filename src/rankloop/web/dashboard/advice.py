@@ -11,7 +11,7 @@ from rankloop.live.alerts import Alert
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
-from rankloop.web.dashboard.history import told
+from rankloop.web.dashboard.history import sentence_of
 from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import pages
@@ -88,7 +88,7 @@ def changed(model: LiveModel, reading: Reading, now: int) -> str:
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]
         who = event.client.decode("utf-8", "replace")
-        sentences.append(f"{told(event)}{f' ({who})' if who else ''}.")
+        sentences.append(f"{sentence_of(event)}{f' ({who})' if who else ''}.")
     if moved := _moved(model, reading, now):
         sentences.append(moved)
     if not sentences:

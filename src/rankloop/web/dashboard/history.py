@@ -41,11 +41,11 @@ def entries(model: LiveModel, decisions: Sequence[Event], snapshots: Sequence[Sn
         subject = _subject(event.kind)
         undo = None if subject in over else _undo(model, event, snapshots)
         over.add(subject)
-        made.append(Entry(event.at, event.client.decode("utf-8", "replace") or NOBODY, told(event), undo))
+        made.append(Entry(event.at, event.client.decode("utf-8", "replace") or NOBODY, sentence_of(event), undo))
     return [*made, Entry(model.created, "", "Created the model")]
 
 
-def told(event: Event) -> str:
+def sentence_of(event: Event) -> str:
     """A decision in words."""
     with suppress(msgspec.MsgspecError, UnicodeDecodeError):
         match event.kind:

@@ -96,19 +96,19 @@ def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
         if people.parts < FEWEST:
             few = f"about {people.count}, and it takes more than {FEWEST}"
             return Verdict("open", "Too early to say", f"Not enough people with {group} pages yet to compare: {few}.")
-    return _told(guard, compared(learned, control, guard.learned_people, guard.incoming_people), unit)
+    return _verdict_of(guard, compared(learned, control, guard.learned_people, guard.incoming_people), unit)
 
 
-def _told(guard: Guard, found: GroupComparison, unit: str) -> Verdict:
+def _verdict_of(guard: Guard, found: GroupComparison, unit: str) -> Verdict:
     count = guard.incoming_people.count
     people = f"about {count}" if count else "hundreds of"
     value, low, high = found.ratio()
-    told = f"{_change(value, low, high, unit)}, with {people} people in control"
-    tone, words, text = "open", "No clear difference yet", f"No clear difference from the engine’s order yet: {told}."
+    gained = f"{_change(value, low, high, unit)}, with {people} people in control"
+    tone, words, text = "open", "No clear difference yet", f"No clear difference from the engine’s order yet: {gained}."
     if found.sure >= SURE:
         better = found.learned > found.incoming
         tone, words = ("good", "Yes, it helps") if better else ("bad", "No, it hurts")
-        text = f"{'Better' if better else 'Worse'} than the engine’s order: {told}; {_sure(found.sure)} sure."
+        text = f"{'Better' if better else 'Worse'} than the engine’s order: {gained}; {_sure(found.sure)} sure."
     if math.isinf(value):
         return Verdict(tone, words, text, sure=found.sure, people=people)
     return Verdict(tone, words, text, value - 1, low - 1, high - 1, found.sure, people)
