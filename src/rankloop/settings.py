@@ -194,6 +194,7 @@ _WRONG_TYPE = re.compile(r"Expected `([^`]+)`(?:, got `([^`]+)`)?(?=$|\n| - at)"
 _WRONG_SIZE = re.compile(r"Expected `(\w+)` (of length )?([<>]=?) ([\d.e+-]+)" + _AT)
 _NO_BASE64 = re.compile("Invalid base64 encoded string" + _AT)
 _MISSING = re.compile(r"Object missing required field `([^`]+)`" + _AT)
+_ELSEWHERE = re.compile(r" - at (?:`key` in )?`\$\.?([^`]*)`")
 _BOUNDS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _UNITS = {"str": "characters", "array": "items", "object": "entries", "bytes": "bytes"}
 
@@ -207,13 +208,16 @@ def in_words(message: str) -> str:
     'client must be text, at most 512 characters'
     >>> in_words("Object missing required field `id` - at `$.candidates[0]`")
     'candidates[0]: `id` is missing'
+    >>> in_words("Posterior: memory must be a whole number, at least 0; got -3 - at `$.learner`")
+    'Posterior: memory must be a whole number, at least 0; got -3 (in learner)'
     """
     message = _WRONG_TYPE.sub(_typed, message)
     message = _WRONG_SIZE.sub(_sized, message)
     message = _NO_BASE64.sub(lambda found: f"{_place(found)} must be bytes in base64", message)
-    return _MISSING.sub(
+    message = _MISSING.sub(
         lambda found: f"{found[3]}: `{found[1]}` is missing" if found[3] else f"`{found[1]}` is missing", message
     )
+    return _ELSEWHERE.sub(lambda found: f" (in {found[1]})" if found[1] else "", message)
 
 
 def _typed(found: re.Match[str]) -> str:
