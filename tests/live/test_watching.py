@@ -88,6 +88,20 @@ def looked(watch, swaps, curve, seed, blocks=1):
         watch.note_looks(swaps.moments, place)
 
 
+def test_a_policy_that_hardly_swaps_is_no_sign_that_people_look_differently():
+    """Settled models swap neighbours on few pages. If one of these was clicked on throughout, ratios have no variance."""
+    watch, swaps = Watch(NAMES), Swaps(3)
+    looked(watch, swaps, [1.0, 0.5, 0.3], seed=1, blocks=3)
+    for place in range(3 * LOOKS_BLOCK):
+        clicks = [1.0, 1.0, 1.0] if place == 7 else [0.0, 0.0, 0.0]
+        swaps.add([0.0, 0.5, -30.0], [1, 0, 2], clicks)
+        watch.note_looks(swaps.moments, place)
+    assert watch.periods == []
+    # The block waits for swaps that say something, and then does not.
+    looked(watch, swaps, [1.0, 0.95, 0.9], seed=2)
+    assert told(watch) == [("examination", "")]
+
+
 def test_people_who_look_differently_are_told_once_and_then_usual():
     watch, swaps = Watch(NAMES), Swaps(3)
     looked(watch, swaps, [1.0, 0.5, 0.3], seed=1, blocks=3)
