@@ -11,7 +11,9 @@ alert began and when it ended.
   usual from then on. *Outlying*: a value more than a thousand deviations from all others.
 - **Examination.** Swaps of neighbours tell how far people look (`rankloop.propensities.swaps`). In blocks of 1,000
   learned pages, the block's curve is held against that of all earlier ones: where their 99.9 % bands do not meet at
-  some rank, people look differently. From then on the new curve is what is usual.
+  some rank, people look differently. From then on the new curve is what is usual. A settled model swaps little, and
+  bands from a handful of swaps say nothing; so a block goes on until it has ten clicks' worth of them, and deeper ranks
+  are compared only as far as both curves have as much.
 """
 
 from typing import Any
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.live.settings import ModelSettings
-from rankloop.propensities.swaps import examination_of
+from rankloop.propensities.swaps import examination_of, pairs_of
 
 Array = NDArray[np.float64]
 
@@ -33,6 +35,8 @@ OFTEN = 0.2
 ACCEPTED = 20
 """Blocks after which something new is usual."""
 LOOKS_BLOCK = 1_000
+LEAST_SWAPPED = 10.0
+"""Clicks at each of two neighbouring ranks, weighed by how likely the two were to stand the other way round."""
 SURE = 0.999
 ROWS = ("low", "high", "varied", "now_low", "now_high", "now_varied", "beyond", "zero", "outlying", "since")
 REMEMBERED = 50
@@ -190,6 +194,8 @@ class Watch:
         if self._looked < LOOKS_BLOCK:
             return
         block = moments.ravel() - self._looks
+        if not _comparable(block.reshape(moments.shape))[:1].all():
+            return
         self._looks, self._looked = moments.ravel().copy(), 0
         if self._reference is None:
             self._reference = block
@@ -202,7 +208,15 @@ class Watch:
 
 
 def _differ(block: Array, reference: Array) -> bool:
-    """Whether two curves' bands do not meet at some rank."""
+    """Whether two curves' bands do not meet at some rank that both know."""
     one, other = (examination_of(sums, SURE) for sums in (block, reference))
+    known = np.concatenate([[True], _comparable(block) & _comparable(reference)])
     with np.errstate(invalid="ignore"):
-        return bool(np.any((one.low > other.high) | (one.high < other.low)))
+        return bool(np.any(known & ((one.low > other.high) | (one.high < other.low))))
+
+
+def _comparable(moments: Array) -> NDArray[np.bool_]:
+    """Of each pair of neighbours, whether it and all above it were swapped often enough."""
+    pairs = pairs_of(moments)
+    least = np.minimum(moments[0, 1 : pairs + 1], moments[0, pairs + 1 :])
+    return np.logical_and.accumulate(least >= LEAST_SWAPPED)
