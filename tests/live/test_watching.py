@@ -89,7 +89,7 @@ def looked(watch, swaps, curve, seed, blocks=1):
 
 
 def test_a_policy_that_hardly_swaps_is_no_sign_that_people_look_differently():
-    """Settled models swap neighbours on few pages. If one of these was clicked on throughout, ratios have no variance."""
+    """Settled models swap neighbours on few pages. If all of one is clicked on, its ratios have no variance."""
     watch, swaps = Watch(NAMES), Swaps(3)
     looked(watch, swaps, [1.0, 0.5, 0.3], seed=1, blocks=3)
     for place in range(3 * LOOKS_BLOCK):
