@@ -42,8 +42,8 @@ test: $(VENV)/.installed-dev components    ## every test but the longest, proofs
 test-long: $(VENV)/.installed-dev components  ## the longest: learning for long, compiling anew, a cluster, benchmarks in small
 	@$(BIN)/python -m pytest -m long
 
-# No browser, no PostgreSQL, no Ray, no processes of their own, and not the rooms that need a service or a page to talk to.
-OUTER_ROOMS := benchmarks cli client live/crash live/http logs web
+# No browser, no PostgreSQL, no Ray, no processes of their own, and not the rooms that need a service, a page or a C++ compiler.
+OUTER_ROOMS := benchmarks cli client gpu live/crash live/http logs web
 test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
 	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or long or crash)' \
 	  --hypothesis-profile=quick --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
