@@ -147,8 +147,9 @@ def show_results(results: "Results", json: bool, metric: str | None = None) -> N
     online = f"Online: Σ 0.9995^i · {name} of the pages shown, 2000 at most. " if seen else ""
     out.print(
         f"\nMean ± 95 % t-interval {', '.join(grids)}. {BEST} better than every other method that learns\n"
-        f"from clicks, p < 0.05 each; {TIED} tied with the best. △ ▽ p < 0.05, ▲ ▼ p < 0.01 against the baseline, "
-        f"Holm-corrected.\nAll tests are paired. {online}Offline: {name} on held-out queries\n"
+        f"from clicks, p < 0.05 each (all must hold, so uncorrected); {TIED} tied with the best.\n"
+        f"△ ▽ p < 0.05, ▲ ▼ p < 0.01 against the baseline (Holm, as in the lines above). All tests are paired.\n"
+        f"{online}Offline: {name} on held-out queries\n"
         f"after {ends}.{skyline}"
     )
 
