@@ -1,7 +1,6 @@
 import pytest
 
 import rankloop as rl
-from rankloop import gpu
 from rankloop.gpu import Request
 from rankloop.gpu.support import why_not
 
@@ -52,9 +51,3 @@ def test_lists_that_are_too_long_for_a_block_are_ranked_on_the_cpu(monkeypatch, 
 
 def test_people_who_are_not_tables_have_no_device_code():
     assert "no device code" in why_not(asked(user=lambda grades, draws: grades > 0))
-
-
-@pytest.mark.parametrize("learner", [rl.Posterior(), rl.DBGD()], ids=str)
-def test_what_no_device_has_run_is_computed_on_the_cpu(learner):
-    assert "no device has run yet" in gpu.why_not(asked(learner))
-    assert gpu.why_not(asked(rl.PDGD())) is None

@@ -40,9 +40,9 @@ def why_no_device() -> str | None:
 
 def why_not(request: Request) -> str | None:
     """None if a request can be computed on a device; otherwise a short reason, such as "COLTR has no device code"."""
-    from rankloop.gpu.support import why_not_yet
+    from rankloop.gpu.support import why_not
 
-    return why_not_yet(request)
+    return why_not(request)
 
 
 def simulate_on_device(requests: Sequence[Request], progress: Callable[[int], None] | None = None) -> "list[Run]":

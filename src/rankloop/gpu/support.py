@@ -11,16 +11,6 @@ from rankloop.users import User
 
 LEAST_SHARED = 96 * 1024
 """Bytes of shared memory that a block is taken to have where nobody has looked at the device: the least of today's."""
-UNTRIED = (Posterior, DBGD)
-"""Their device code has the CPU's bits on a host, and no device has run it. Until `make test-gpu` has passed with them,
-studies compute them on the CPU; whoever asks the device by name (`simulate_on_device`, `rankloop bench`) gets it."""
-
-
-def why_not_yet(request: Request) -> str | None:
-    """`why_not`, and None only where a device has been seen to compute what the CPU does."""
-    if isinstance(request.learner, UNTRIED):
-        return f"{request.learner.name} has device code that no device has run yet"
-    return why_not(request)
 
 
 def why_not(request: Request) -> str | None:
