@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tests.patience import A_SERVICE, PATIENCE, be_patient
+from tests.patience import A_SERVICE, PATIENCE, be_brisk, be_patient
 
 MODULES = [
     "rankloop.cli",
@@ -125,6 +125,7 @@ def _command(
         import_module("rankloop.engines.processes").START = "fork"
     if more.get("patient"):
         be_patient(*A_SERVICE, "rankloop.web.dashboard.reading")
+        be_brisk()
     sys.argv = ["rankloop", *words]
     from rankloop.cli import main
 

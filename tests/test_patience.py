@@ -6,13 +6,18 @@ from importlib import import_module
 
 import pytest
 from tests import preloaded
-from tests.patience import GIVES_UP, PATIENT, run, wait_until
+from tests.patience import GIVES_UP, PACE, PATIENT, run, wait_until
 
 
 @pytest.mark.parametrize("name", GIVES_UP)
 def test_the_product_still_says_there_how_long_it_waits(name):
     limit, seconds = GIVES_UP[name]
     assert 0 < getattr(import_module(name), limit) <= seconds
+
+
+@pytest.mark.parametrize("name", PACE)
+def test_the_product_still_says_there_how_often_it_looks(name):
+    assert all(getattr(import_module(name), one) > 0 for one in PACE[name])
 
 
 @pytest.mark.parametrize("name", preloaded.MODULES)

@@ -14,6 +14,7 @@ from ..proofs.dense_posterior import Dense
 PAGE, FEATURES, QUERIES, CANDIDATES = 4, 3, 6, 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changing", [0.0, 0.5], ids=["features stay", "features change"])
 @pytest.mark.parametrize("weights", [None, [0.5, 0.0, -1.0]], ids=["from nothing", "given"])
 def test_weights_examination_and_merits_are_those_of_the_dense_update(weights, changing):

@@ -1,6 +1,7 @@
 """Alerts of a running service: told when they begin and end, also after a restart, and by the process that learns."""
 
 import numpy as np
+import pytest
 
 from rankloop.live.learning import Learner
 from rankloop.live.watching import BLOCK, REFERENCE
@@ -22,6 +23,7 @@ async def pages(service, count, price=1.0):
         await service.close(page.impression, wait=place == count - 1)
 
 
+@pytest.mark.slow
 def test_a_feature_goes_missing_and_comes_back(tmp_path):
     path, heard = tmp_path / "log.db", []
 

@@ -131,7 +131,7 @@ def test_without_it_there_are_no_sums():
     assert "consistency" not in msgspec.msgpack.decode(Fold(model(guards=Guards(one_sided=0.0))).state())
 
 
-@pytest.mark.parametrize("features", [1, 15, 136, 700, 5_000])
+@pytest.mark.parametrize("features", [1, 15, 136, 700, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_the_more_features_the_higher_the_bound_and_the_fewer_the_parts_in_the_same_room(features):
     few, many = (Consistency(model(features=count)) for count in (features, 2 * features))
     assert many.bound > few.bound

@@ -33,6 +33,7 @@ def simulated(rng, rates, people=400, pages=10, control=0.2, visits=2):
     return steps
 
 
+@pytest.mark.slow
 def test_where_nothing_differs_hardly_anything_is_ever_called():
     """With 20 queries and ten looks each, one false word in 20 worlds is what is promised; 60 worlds, at most 7 with
     one: more than that has probability .9 % if the promise is just kept."""

@@ -90,6 +90,7 @@ def test_a_better_order_is_found_and_its_interval_holds_the_truth():
     assert found.sentence.startswith("Its pages would have earned more, estimated on 1,500 logged pages: +0.")
 
 
+@pytest.mark.slow
 def test_people_who_do_not_care_leave_it_undecided():
     """60 logs, looked at after 400 and 800 pages: with 5 % at most who are ever wronged, more than 8 of 60 happen once
     in 300 suites."""

@@ -2,10 +2,11 @@
 
 import pytest
 from tests.browsing import BROWSER, HOW_TO_GET_IT
-from tests.patience import BROWSER_PATIENCE, be_patient
+from tests.patience import BROWSER_PATIENCE, be_brisk, be_patient
 
 # Services in this process give up no sooner than the tests do, except in tests about giving up.
 be_patient()
+be_brisk()
 
 
 @pytest.fixture(scope="module")

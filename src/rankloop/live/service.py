@@ -46,6 +46,8 @@ PATIENCE = 1.0
 """Seconds that a page waits for the store before it goes out in the incoming order."""
 GRACE = 7 * 86_400_000
 """Milliseconds after its window in which a click is still answered as late; then its impression id has expired."""
+SWEEP_SECONDS, LOOK_SECONDS = 0.5, 1.0
+"""How often windows that are over are closed, and how often a process looks what others did to a log in a file."""
 SWEEP = 500
 MANY = 50_000
 """Features of a page from which on it is checked beside the event loop."""
@@ -88,10 +90,10 @@ class Service:
         self.registry.start(self._loop)
         if self.learner:
             self.learner.start()
-        often = 0.1 if self.store.shared else 1.0
+        often = 0.1 if self.store.shared else LOOK_SECONDS
         self._tasks = [
             self.preparation.begin(),
-            asyncio.create_task(repeat(self._sweep, 0.5, "impressions were not closed at the end of their window")),
+            asyncio.create_task(repeat(self._sweep, SWEEP_SECONDS, "windows that are over were not closed")),
             asyncio.create_task(repeat(self._refresh, often, "what other processes did was not noticed")),
             asyncio.create_task(repeat(self._look, EVERY_SECONDS, "nobody looked for clients who steer")),
             asyncio.create_task(repeat(self._alarm, alarming.EVERY_SECONDS, "nobody looked for alerts")),
