@@ -21,6 +21,7 @@ from rankloop.gpu.measuring import HeldOut
 from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
 from rankloop.gpu.programs import fingerprint, source_of
+from rankloop.gpu.rivals import comparison_bytes, comparison_shape
 
 FLAGS = ["-std=c++17", "-O1", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
 
@@ -97,6 +98,36 @@ def duelled(learners, user, data, impressions, seeds, *, page_size=10, threads=1
     ]
     size = duel_bytes(data.features, room_for(data.train.longest, page_size))
     return _run(code, batch, 1, size, last_first)
+
+
+def multileaved(
+    learners,
+    user,
+    data,
+    impressions,
+    seeds,
+    *,
+    page_size=10,
+    threads=1,
+    last_first=False,
+    most_shared=232_448,
+    **shaped,
+):
+    """The same for PMGD, whose learners have as many rivals; `shaped` are a shape's fields that are to be others."""
+    batch = [
+        asked_for(one, user, data, impressions, seed, page_size=page_size) for one, seed in product(learners, seeds)
+    ]
+    room = room_for(data.train.longest, page_size)
+    shape = comparison_shape(learners[0].candidates, data.features, page_size, room, 232_448)._replace(**shaped)
+    code = rivals_library(learners[0], data, shape, threads)
+    return _run(code, batch, 1, comparison_bytes(data.features, room, shape), last_first)
+
+
+def rivals_library(learner, data, shape, threads=1):
+    """The library of a method with rivals."""
+    defines = {"LEARNER": LEARNERS[type(learner)], "GROUP": 1, "VARIANCE": 0, "STRIDE": stride_of(data.features)}
+    own = {"RANKERS": shape.rankers, "AT_ONCE": shape.at_once, "ORDERED": shape.ordered}
+    return library("host.cpp", **defines, **own, THREADS=threads)
 
 
 def _run(code, batch, group, size, last_first=False):

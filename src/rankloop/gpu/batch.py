@@ -7,7 +7,8 @@ from rankloop.gpu.beliefs import belief_words, packed_belief, places_of, posteri
 from rankloop.gpu.duels import duel_bytes, duel_shape, duel_words, packed_duel
 from rankloop.gpu.packing import PackedRun, packed_run
 from rankloop.gpu.planning import Shape, bytes_of_run, room_for, shape_for, shared_bytes
-from rankloop.learners import DBGD, Posterior
+from rankloop.gpu.rivals import comparison_bytes, comparison_shape, comparison_words, packed_comparison
+from rankloop.learners import DBGD, PMGD, Posterior
 
 
 def planned(first: Asked, seeds: Sequence[int], room: int, processors: int, most_shared: int) -> tuple[Shape, int]:
@@ -21,6 +22,10 @@ def planned(first: Asked, seeds: Sequence[int], room: int, processors: int, most
         own = duel_shape(features, room, most_shared)
         assert own is not None, "why_not has refused what does not fit"
         return own, duel_bytes(features, room)
+    if isinstance(first.learner, PMGD):
+        own = comparison_shape(first.learner.candidates, features, page_size, room, most_shared)
+        assert own is not None, "why_not has refused what does not fit"
+        return own, comparison_bytes(features, room, own)
     variance = bool(first.settings["gradient_variance"])
     shape = shape_for(seeds, processors, most_shared, features, room, variance=variance)
     assert shape is not None, "why_not has refused what does not fit"
@@ -42,6 +47,8 @@ def words_of_each(batch: Sequence[Asked]) -> int:
     room = room_for(first.data.train.longest, page_size)
     if isinstance(first.learner, DBGD):
         return duel_words(room)
+    if isinstance(first.learner, PMGD):
+        return comparison_words(first.learner.candidates + 1, page_size, room)
     if not isinstance(first.learner, Posterior):
         return 0
     return belief_words(first.data.features, page_size, room, max(_places_by_memory(batch).values()))
@@ -66,6 +73,8 @@ def packed_batch(batch: Sequence[Asked]) -> list[PackedRun]:
             packed.append(packed_belief(model, seed, features, places[one.learner.memory]))
         elif isinstance(one.learner, DBGD):
             packed.append(packed_duel(model, seed, features))
+        elif isinstance(one.learner, PMGD):
+            packed.append(packed_comparison(model, seed, features))
         else:
             packed.append(packed_run(model, seed, features))
     return packed

@@ -5,13 +5,14 @@ from rankloop.gpu.beliefs import posterior_shape
 from rankloop.gpu.duels import duel_shape
 from rankloop.gpu.packing import LEARNERS, RANKS
 from rankloop.gpu.planning import room_for, shared_bytes
-from rankloop.learners import DBGD, Posterior
+from rankloop.gpu.rivals import comparison_shape
+from rankloop.learners import DBGD, PMGD, Posterior
 from rankloop.rankers import Linear
 from rankloop.users import User
 
 LEAST_SHARED = 96 * 1024
 """Bytes of shared memory that a block is taken to have where nobody has looked at the device: the least of today's."""
-UNTRIED = (Posterior, DBGD)
+UNTRIED = (Posterior, DBGD, PMGD)
 """Their device code has the CPU's bits on a host, and no device has run it. Until `make test-gpu` has passed with them,
 studies compute them on the CPU; whoever asks the device by name (`simulate_on_device`, `rankloop bench`) gets it."""
 
@@ -54,6 +55,8 @@ def _fits(request: Request, page_size: int, room: int) -> bool:
         return posterior_shape(features, page_size, room, most) is not None
     if isinstance(request.learner, DBGD):
         return duel_shape(features, room, most) is not None
+    if isinstance(request.learner, PMGD):
+        return comparison_shape(request.learner.candidates, features, page_size, room, most) is not None
     variance = bool(request.settings.get("gradient_variance", False))
     return shared_bytes(1, features, room, variance=variance) <= most
 
