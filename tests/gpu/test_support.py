@@ -23,6 +23,8 @@ def asked(learner=None, user=None, **settings):
         rl.DBGD(interleaving="team-draft"),
         rl.PMGD(),
         rl.PMGD(candidates=500),
+        rl.COLTR(),
+        rl.COLTR(candidates=1),
     ],
     ids=str,
 )
@@ -33,7 +35,7 @@ def test_these_have_device_code(learner):
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (asked(rl.COLTR()), "COLTR has no device code"),
+        (asked(rl.PLRank()), "PLRank has no device code"),
         (asked(rl.ROLTR(ranker=rl.MLP())), "linear rankers only"),
         (asked(delay=3), "late updates"),
         (asked(page_size=33), "more than 32"),
@@ -46,7 +48,7 @@ def test_others_run_on_the_cpu_and_say_why(request_, words):
     assert words in why_not(request_)
 
 
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.DBGD(), rl.PMGD()], ids=str)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()], ids=str)
 def test_lists_that_are_too_long_for_a_block_are_ranked_on_the_cpu(monkeypatch, learner):
     monkeypatch.setattr("rankloop.gpu.support._shared", lambda: 11_000)
     assert "35 candidates do not fit" in why_not(asked(learner))
@@ -56,7 +58,7 @@ def test_people_who_are_not_tables_have_no_device_code():
     assert "no device code" in why_not(asked(user=lambda grades, draws: grades > 0))
 
 
-@pytest.mark.parametrize("learner", [rl.Posterior(), rl.DBGD(), rl.PMGD()], ids=str)
+@pytest.mark.parametrize("learner", [rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()], ids=str)
 def test_what_no_device_has_run_is_computed_on_the_cpu(learner):
     assert "no device has run yet" in gpu.why_not(asked(learner))
     assert gpu.why_not(asked(rl.PDGD())) is None

@@ -1,15 +1,16 @@
-"""What a device keeps of a run of PMGD, as `cuda/rivals.cuh` and `cuda/pmgd.cuh` have it, and its blocks.
+"""What a device keeps of a run of PMGD or COLTR, as `cuda/rivals.cuh` has it, and its blocks.
 
-Directions of rivals are drawn into shared memory, all at once or some after others. How rankers order the candidates of
-a query lies there too, as far as there is room: the longest lists have it in the device's memory.
+Directions of rivals are drawn into shared memory, all at once or some after others. How PMGD's rankers order the
+candidates of a query lies there too, as far as there is room: the longest lists have it in the device's memory.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rankloop.gpu.beliefs import RESERVED
-from rankloop.gpu.packing import STATE, TABLES, PackedRun, stride_of
+from rankloop.gpu.packing import STATE, TABLES, PackedRun, packed_run, stride_of
 from rankloop.gpu.planning import Shape, shared_bytes
 from rankloop.kernels.matrix import padded
 
@@ -47,15 +48,39 @@ def comparison_shape(rivals: int, features: int, page_size: int, room: int, most
     >>> comparison_shape(49, 136, 10, 208, 232_448)
     Shape(group=1, threads=256, blocks=2, columns=0, root_shared=False, rankers=50, at_once=56, ordered=46432)
     """
-    rankers = rivals + 1
-    longest = order_bytes(rankers, page_size, room)
+
+    def needed(shape: Shape) -> int:
+        return comparison_bytes(features, room, shape)
+
+    shape = _shape(rivals + 1, needed, most_shared)
+    if shape is None:
+        return None
+    left = (most_shared + RESERVED) // shape.blocks - RESERVED - needed(shape)
+    return shape._replace(ordered=min(order_bytes(rivals + 1, page_size, room), left // 16 * 16))
+
+
+def counterfactual_bytes(features: int, page_size: int, room: int, shape: Shape) -> int:
+    """Bytes of shared memory of a block of COLTR: log ratios of a page's documents beside the directions."""
+    rivals = rivals_shared(features, shape.rankers, shape.at_once)
+    return shared_bytes(1, features, room, variance=False) + rivals + 16 + 4 * page_size * shape.at_once
+
+
+def counterfactual_shape(rivals: int, features: int, page_size: int, room: int, most_shared: int) -> Shape | None:
+    """A run of COLTR to a block; None if it does not fit.
+
+    >>> counterfactual_shape(499, 136, 10, 208, 232_448)[-3:]
+    (500, 128, 0)
+    """
+    return _shape(rivals + 1, lambda shape: counterfactual_bytes(features, page_size, room, shape), most_shared)
+
+
+def _shape(rankers: int, needed: Callable[[Shape], int], most_shared: int) -> Shape | None:
+    """As many blocks to a processor as there can be, and then as many rankers at once."""
     for blocks in range(BLOCKS, 0, -1):
-        most = (most_shared + RESERVED) // blocks - RESERVED
         for at_once in at_once_for(rankers):
             shape = Shape(1, THREADS, blocks, rankers=rankers, at_once=at_once)
-            left = most - comparison_bytes(features, room, shape)
-            if left >= 0:
-                return shape._replace(ordered=min(longest, left // 16 * 16))
+            if blocks * (needed(shape) + RESERVED) <= most_shared + RESERVED:
+                return shape
     return None
 
 
@@ -76,3 +101,10 @@ def packed_comparison(model: Any, seed: int, features: int) -> PackedRun:
     tables[:2] = model.settings.delta, model.settings.learning_rate
     # No flags, no discount, no temperature, no decay.
     return PackedRun((int(seed), 0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0), tables, weights, np.zeros(STATE))
+
+
+def packed_counterfactual(model: Any, seed: int, features: int) -> PackedRun:
+    """A model of COLTR before its first page."""
+    run = packed_run(model, seed, features)
+    run.tables[:2] = model.settings.delta, model.settings.variance_weight
+    return run

@@ -1,18 +1,16 @@
 """Which simulations there is device code for."""
 
 from rankloop.gpu import Request
-from rankloop.gpu.beliefs import posterior_shape
-from rankloop.gpu.duels import duel_shape
+from rankloop.gpu.batch import ONE_EACH, own_blocks
 from rankloop.gpu.packing import LEARNERS, RANKS
 from rankloop.gpu.planning import room_for, shared_bytes
-from rankloop.gpu.rivals import comparison_shape
-from rankloop.learners import DBGD, PMGD, Posterior
+from rankloop.learners import COLTR, DBGD, PMGD, Posterior
 from rankloop.rankers import Linear
 from rankloop.users import User
 
 LEAST_SHARED = 96 * 1024
 """Bytes of shared memory that a block is taken to have where nobody has looked at the device: the least of today's."""
-UNTRIED = (Posterior, DBGD, PMGD)
+UNTRIED = (Posterior, DBGD, PMGD, COLTR)
 """Their device code has the CPU's bits on a host, and no device has run it. Until `make test-gpu` has passed with them,
 studies compute them on the CPU; whoever asks the device by name (`simulate_on_device`, `rankloop bench`) gets it."""
 
@@ -51,12 +49,8 @@ def why_not(request: Request) -> str | None:
 
 def _fits(request: Request, page_size: int, room: int) -> bool:
     features, most = request.data.features, _shared()
-    if isinstance(request.learner, Posterior):
-        return posterior_shape(features, page_size, room, most) is not None
-    if isinstance(request.learner, DBGD):
-        return duel_shape(features, room, most) is not None
-    if isinstance(request.learner, PMGD):
-        return comparison_shape(request.learner.candidates, features, page_size, room, most) is not None
+    if isinstance(request.learner, ONE_EACH):
+        return own_blocks(request.learner, features, page_size, room, most)[0] is not None
     variance = bool(request.settings.get("gradient_variance", False))
     return shared_bytes(1, features, room, variance=variance) <= most
 

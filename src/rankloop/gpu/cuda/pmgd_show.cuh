@@ -49,10 +49,10 @@ DEVICE void interleave(const Problem &problem, Shared &shared, const Arrays &arr
 }
 
 // A step towards the rivals that won. All threads; a barrier comes before and after it.
-DEVICE void follow_winner(const Problem &problem, Shared &shared, const Arrays &arrays, int64 impression) {
+DEVICE void follow_winner(const Problem &problem, Shared &shared, const Arrays &arrays, const float *, int n,
+                          int64 impression) {
     Page &page = shared.page[0];
     if (!page.taught) return;
-    const int n = shared.query[impression & 1].candidates;
     const Rivals rivals = rivals_here(problem, arrays);
     const Orders orders = orders_here(problem, shared, arrays, n);
     share_out(orders, n, page);

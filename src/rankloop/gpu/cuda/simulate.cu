@@ -22,6 +22,8 @@
 #include "dbgd.cuh"
 #elif LEARNER == PMGD
 #include "pmgd.cuh"
+#elif LEARNER == COLTR
+#include "coltr.cuh"
 #else
 #include "reinforce.cuh"
 #endif
@@ -124,9 +126,9 @@ DEVICE void keep_score(const Shared &shared, const Arrays &arrays, int g, int i,
 }
 
 #ifdef __CUDACC__
-// Features are read twice an impression (by PDGD once, but for a few rows), and not again. Where many blocks share the
+// Features are read twice an impression (by PDGD and COLTR once, but for a few rows), and not again. Where many blocks share the
 // caches, the first read passes by the first one and asks the second to keep the rows until they are read again.
-#if LEARNER == PDGD
+#if LEARNER == PDGD || LEARNER == COLTR
 #define FIRST_READ "evict_first"
 #else
 #define FIRST_READ "evict_last"
@@ -231,6 +233,8 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
 #include "dbgd_show.cuh"
 #elif LEARNER == PMGD
 #include "pmgd_show.cuh"
+#elif LEARNER == COLTR
+#include "coltr_show.cuh"
 #endif
 
 // Write the page down by every metric, with its clicks.
@@ -492,8 +496,8 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if LEARNER == POSTERIOR
         learn_page(belief, X, n, shared.page[0], shared.settings[0].flags & STARTED, shared.query[i & 1].begin,
                    smaller(static_cast<int>(problem.page_size), n), arrays.scratch);
-#elif LEARNER == DBGD || LEARNER == PMGD
-        follow_winner(problem, shared, arrays, i);
+#elif LEARNER == DBGD || LEARNER == PMGD || LEARNER == COLTR
+        follow_winner(problem, shared, arrays, X, n, i);
 #else
         ascend(X, n, shared, arrays);
 #endif
