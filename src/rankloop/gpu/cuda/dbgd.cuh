@@ -94,7 +94,7 @@ DEVICE void multileave(const Duel &duel, uint64 key, int n, Page &page, int k) {
         int *order = second ? duel.order[1] : duel.order[0];
         int known = second ? found[1] : found[0];
         for (; known < rank; known++) {
-            const int next = next_below(keys, n, known > 0 ? keys[order[known - 1]] : 0, known > 0);
+            const int next = next_below([&](int i) { return keys[i]; }, n, known > 0 ? keys[order[known - 1]] : 0, known > 0);
             if (lane_index() == 0) order[known] = next;
             warp_sync();
         }
@@ -126,7 +126,8 @@ DEVICE void team_draft(const Duel &duel, uint64 key, int n, Page &page, int k) {
 #pragma unroll 1
     for (int t = 0; t < k; t++) {
         second = t % 2 == 0 ? below(key, t, 2) == 1 : !second;
-        const int document = next_below(second ? duel.keys[1] : duel.keys[0], n, 0, false);
+        const int64 *keys = second ? duel.keys[1] : duel.keys[0];
+        const int document = next_below([&](int i) { return keys[i]; }, n, 0, false);
         warp_sync();
         if (lane_index() == 0) {
             duel.keys[0][document] = duel.keys[1][document] = LOWEST;

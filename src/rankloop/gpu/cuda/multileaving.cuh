@@ -31,26 +31,37 @@ DEVICE int64 order_key(int sortable, unsigned tie) {
 
 // The rank at which the mass 1/rank³ of what remains, summed from the top, reaches `target`.
 DEVICE int draw_rank(const double *cubes, double target, const int *ranks, int placed, int n) {
-    double mass = 0.0;
+    uint64 taken = 0;   // of the first 64, which hardly anybody goes beyond
+#pragma unroll 4
+    for (int t = 0; t < placed; t++) taken |= ranks[t] < 64 ? 1ULL << ranks[t] : 0ULL;
+    double mass = 0.0, next = cubes[1];
     int rank = 0, last = 1;
+#pragma unroll 1
     while (rank < n && mass < target) {
         rank++;
-        bool free = true;
-        for (int t = 0; t < placed; t++) free = free && ranks[t] != rank;
+        const double own = next;
+        next = cubes[smaller(rank + 1, n)];   // on its way while this one is added
+        bool free = rank >= 64 || !(taken >> rank & 1ULL);
+        if (rank >= 64)
+            for (int t = 0; t < placed; t++) free = free && ranks[t] != rank;
         if (free) {
             last = rank;
-            mass += cubes[rank];
+            mass += own;
         }
     }
     return last;
 }
 
-// The largest key below another one, by a warp, and whose it is.
-DEVICE int next_below(const int64 *keys, int n, int64 limit, bool limited) {
+// The document with the largest key, of those below `limit` where there is one. `key(i)` is a document's. One warp.
+template <class Key>
+DEVICE int next_below(const Key &key, int n, int64 limit, bool limited) {
     int64 best = LOWEST;
     int place = -1;
-    for (int i = lane_index(); i < n; i += LANES)
-        if (keys[i] > best && (!limited || keys[i] < limit)) best = keys[i], place = i;
+#pragma unroll 2
+    for (int i = lane_index(); i < n; i += LANES) {
+        const int64 own = key(i);
+        if (own > best && (!limited || own < limit)) best = own, place = i;
+    }
     const int64 top = warp_max64(best);
     return warp_max32(best == top ? place : -1);
 }

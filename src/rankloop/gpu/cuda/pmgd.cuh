@@ -12,6 +12,8 @@
 
 #define ACROSS (RANKERS | 1)   // numbers in a row of orders: odd, so that a ranker's lie in different banks of memory
 
+#define TOPS 8   // documents of a ranker that may be looked up ahead
+
 // What rankers make of a query's candidates; in shared memory, or in the device's where a list is too long.
 struct Orders {
     const double *totals, *cubes;   // Σ_{k ≤ n} 1/k³ and 1/n³ by n, in the device's memory
@@ -24,12 +26,30 @@ DEVICE int64 key_of(const Orders &orders, int document, int ranker) {
     return order_key(orders.scores[document * ACROSS + ranker], orders.ties[document]);
 }
 
+// The first documents of the rankers that fill the page, a few more than each is likely to go through; −1 behind them.
+// A warp to a rank of the page; begins after a barrier, and one comes after it.
+DEVICE void look_ahead(const Orders &orders, uint64 key, int n, int k, int *tops) {
+    for (int t = warp_index(); t < k; t += WARPS) {
+        const int ranker = static_cast<int>(below(key, 2 * t, RANKERS));
+        const auto own = [&](int i) { return key_of(orders, i, ranker); };
+        const int likely = draw_rank(orders.cubes, uniform(key, 2 * t + 1) * orders.totals[n], nullptr, 0, n);
+        const int known = smaller(smaller(likely + 1, TOPS), n);
+        int document = -1;
+#pragma unroll 1
+        for (int rank = 0; rank < TOPS; rank++) {
+            if (rank < known) document = next_below(own, n, rank > 0 ? own(document) : 0, rank > 0);
+            if (lane_index() == 0) tops[t * TOPS + rank] = rank < known ? document : -1;
+        }
+    }
+}
+
 // Probabilistic multileaving. `keys` has room for those of one ranker. One warp.
-DEVICE void multileave(const Orders &orders, uint64 key, int n, int64 *keys, Page &page, int k) {
+DEVICE void multileave(const Orders &orders, uint64 key, int n, int64 *keys, const int *tops, Page &page, int k) {
     const double total = orders.totals[n];
 #pragma unroll 1
     for (int t = 0; t < k; t++) {
         const int ranker = static_cast<int>(below(key, 2 * t, RANKERS));
+#pragma unroll 4
         for (int i = lane_index(); i < n; i += LANES) keys[i] = key_of(orders, i, ranker);
         warp_sync();
         // What this ranker has lost to the ranks above, in their order.
@@ -41,11 +61,13 @@ DEVICE void multileave(const Orders &orders, uint64 key, int n, int64 *keys, Pag
             removed += orders.cubes[rank];
         }
         warp_sync();
-        const double target = uniform(key, 2 * t + 1) * (total - removed);
-        const int rank = draw_rank(orders.cubes, target, page.order, t, n);
-        int document = next_below(keys, n, 0, false);
+        const int rank = draw_rank(orders.cubes, uniform(key, 2 * t + 1) * (total - removed), page.order, t, n);
+        int known = smaller(rank, TOPS);
+        while (tops[t * TOPS + known - 1] < 0) known--;
+        int document = tops[t * TOPS + known - 1];
 #pragma unroll 1
-        for (int above = 1; above < rank; above++) document = next_below(keys, n, keys[document], true);
+        for (; known < rank; known++)
+            document = next_below([&](int i) { return keys[i]; }, n, keys[document], true);
         if (lane_index() == 0) page.documents[t] = document;
         warp_sync();
     }

@@ -22,8 +22,14 @@ DEVICE Orders orders_here(const Problem &problem, const Shared &shared, const Ar
     return orders;
 }
 
+// First documents, (page, TOPS), where nobody has looked at the page yet.
+DEVICE int *tops_of(Page &page) {
+    static_assert(sizeof(Looks) >= RANKS * TOPS * sizeof(int), "first documents take the place of looks");
+    return reinterpret_cast<int *>(&page.looks);
+}
+
 // Rivals, and what they make of the candidates. All threads; begins after a barrier, and ends with one.
-DEVICE void challenge(const Problem &problem, const Shared &shared, const Arrays &arrays, const float *X, int n,
+DEVICE void challenge(const Problem &problem, Shared &shared, const Arrays &arrays, const float *X, int n,
                       int64 impression) {
     const Rivals rivals = rivals_here(problem, arrays);
     const Orders orders = orders_here(problem, shared, arrays, n);
@@ -40,12 +46,15 @@ DEVICE void challenge(const Problem &problem, const Shared &shared, const Arrays
             });
         block_sync();
     }
+    look_ahead(orders, stream_key(seed, INTERLEAVING, impression), n, smaller(static_cast<int>(problem.page_size), n),
+               tops_of(shared.page[0]));
+    block_sync();
 }
 
 // The page that all have filled. One warp.
 DEVICE void interleave(const Problem &problem, Shared &shared, const Arrays &arrays, int64 impression, int n, int k) {
     multileave(orders_here(problem, shared, arrays, n), stream_key(shared.settings[0].seed, INTERLEAVING, impression), n,
-               reinterpret_cast<int64 *>(arrays.scratch), shared.page[0], k);
+               reinterpret_cast<int64 *>(arrays.scratch), tops_of(shared.page[0]), shared.page[0], k);
 }
 
 // A step towards the rivals that won. All threads; a barrier comes before and after it.

@@ -79,10 +79,10 @@ DEVICE Arrays arrays_of(const Problem &problem, Shared *shared) {
     return arrays;
 }
 
-// What lies behind the arrays in shared memory, where a method has something of its own there.
-DEVICE void *behind(const Arrays &arrays) {
-    return reinterpret_cast<void *>((reinterpret_cast<uint64>(arrays.grades + 2 * arrays.room) + 15) / 16 * 16);
-}
+// What lies behind the arrays in shared memory, where a method has something of its own there. Room comes in groups of
+// sixteen candidates and STRIDE in groups of four, so it begins with a multiple of 16 bytes; an address that were rounded
+// up as a number would no longer be known to lie in shared memory, and be read in a slower way.
+DEVICE void *behind(const Arrays &arrays) { return arrays.grades + 2 * arrays.room; }
 
 // The query of an impression, its grades and its noise, by the warps that have no run. The noise is a function of seed
 // and impression, and so the same for all runs.
