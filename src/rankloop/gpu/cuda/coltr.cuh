@@ -23,7 +23,7 @@ DEVICE float risk_of(const float *ratios, int apart, const Page &page, int k, do
 #pragma unroll 1
     for (int t = 1; t < k; t++) largest = ratios[t * apart] > largest ? ratios[t * apart] : largest;
     float weight = 0.0f, weighted_loss = 0.0f, squares = 0.0f, loss_squares = 0.0f;
-#pragma unroll 2
+#pragma unroll 1
     for (int t = 0; t < k; t++) {
         const float rho = exp32(ratios[t * apart] - largest);
         weight += rho;

@@ -32,7 +32,7 @@ DEVICE int64 order_key(int sortable, unsigned tie) {
 // The rank at which the mass 1/rank³ of what remains, summed from the top, reaches `target`.
 DEVICE int draw_rank(const double *cubes, double target, const int *ranks, int placed, int n) {
     uint64 taken = 0;   // of the first 64, which hardly anybody goes beyond
-#pragma unroll 4
+#pragma unroll 1
     for (int t = 0; t < placed; t++) taken |= ranks[t] < 64 ? 1ULL << ranks[t] : 0ULL;
     double mass = 0.0, next = cubes[1];
     int rank = 0, last = 1;
