@@ -39,7 +39,9 @@ DEVICE void draw_normals(const Rivals &rivals, uint64 key, int begin) {
     const bool paired = features % 2 == 0;
     const int rows = paired ? features / 2 : features, down = THREADS / count, across = THREADS % count;
     int j = thread_index() / count, c = thread_index() % count;
-    while (j < rows) {
+    // Two draws are under way at once: each step of one waits for the one before.
+#pragma unroll 2
+    for (int item = thread_index(); item < rows * count; item += THREADS) {
         const int index = j * WIDTH + begin + c;
         float *place = rivals.directions + j * AT_ONCE + c;
         if (paired) {
@@ -148,13 +150,14 @@ DEVICE void score_rivals(const Rivals &rivals, int rows, const Row &row, const F
 // with a multiple of LANED, so that lanes are the CPU's. All threads.
 DEVICE void add_winners(const Rivals &rivals, int begin, float (&sums)[SUMS]) {
     const int count = columns_from(begin);
+#pragma unroll 1
+    for (int first = 0; first < count; first += LANED)
 #pragma unroll
-    for (int m = 0; m < SUMS; m++) {
-        const int item = thread_index() + m * THREADS, j = item / LANED;
-        if (j >= STRIDE) continue;
-        for (int c = item % LANED; c < count; c += LANED)
-            if (rivals.wins[begin + c]) sums[m] += rivals.directions[j * AT_ONCE + c];
-    }
+        for (int m = 0; m < SUMS; m++) {
+            // Unsigned, so that the compiler sees that a thread's lane is the same in all of its sums.
+            const unsigned item = thread_index() + m * THREADS, j = item / LANED, c = first + item % LANED;
+            if (j < STRIDE && c < count && rivals.wins[begin + c]) sums[m] += rivals.directions[j * AT_ONCE + c];
+        }
 }
 
 // How many have won. All threads; begins after a barrier, and ends with one.
