@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rankloop as rl
 from rankloop.asked import asked_for
 from rankloop.gpu.batch import packed_batch, words_of_each
 from rankloop.gpu.beliefs import columns_of, posterior_bytes
@@ -21,6 +22,7 @@ from rankloop.gpu.measuring import HeldOut
 from rankloop.gpu.packing import LEARNERS, Queries, packed_problem, stride_of
 from rankloop.gpu.planning import groups_of, room_for, shared_bytes
 from rankloop.gpu.programs import fingerprint, source_of
+from rankloop.gpu.rivals import comparison_bytes, comparison_shape, counterfactual_bytes, counterfactual_shape
 
 FLAGS = ["-std=c++17", "-O1", "-mfma", "-ffp-contract=off", "-fPIC", "-shared", "-Wno-unknown-pragmas"]
 
@@ -97,6 +99,28 @@ def duelled(learners, user, data, impressions, seeds, *, page_size=10, threads=1
     ]
     size = duel_bytes(data.features, room_for(data.train.longest, page_size))
     return _run(code, batch, 1, size, last_first)
+
+
+def compared(learners, user, data, impressions, seeds, *, page_size=10, threads=1, last_first=False, **shaped):
+    """The same for PMGD and COLTR, whose learners have as many rivals; `shaped` are a shape's fields of other value."""
+    batch = [
+        asked_for(one, user, data, impressions, seed, page_size=page_size) for one, seed in product(learners, seeds)
+    ]
+    one, features, room = learners[0], data.features, room_for(data.train.longest, page_size)
+    planned = comparison_shape if isinstance(one, rl.PMGD) else counterfactual_shape
+    shape = planned(one.candidates, features, page_size, room, 232_448)._replace(**shaped)
+    if isinstance(one, rl.PMGD):
+        size = comparison_bytes(features, room, shape)
+    else:
+        size = counterfactual_bytes(features, page_size, room, shape)
+    return _run(rivals_library(one, data, shape, threads), batch, 1, size, last_first)
+
+
+def rivals_library(learner, data, shape, threads=1):
+    """The library of a method with rivals."""
+    defines = {"LEARNER": LEARNERS[type(learner)], "GROUP": 1, "VARIANCE": 0, "STRIDE": stride_of(data.features)}
+    own = {"RANKERS": shape.rankers, "AT_ONCE": shape.at_once, "ORDERED": shape.ordered}
+    return library("host.cpp", **defines, **own, THREADS=threads)
 
 
 def _run(code, batch, group, size, last_first=False):

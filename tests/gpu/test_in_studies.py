@@ -28,7 +28,7 @@ def test_a_study_has_the_numbers_of_the_cpu_and_goes_on_where_it_was(tmp_path):
 
 def test_many_simulations_and_a_search_do_too():
     how = {"users": rl.users.noisy(), "data": rl.load("tiny"), "impressions": 200, "seeds": 3}
-    there, here = (rl.simulate_many([rl.ROLTR(), rl.COLTR(candidates=3)], on=on, **how) for on in ("gpu", "threads"))
+    there, here = (rl.simulate_many([rl.ROLTR(), rl.PLRank()], on=on, **how) for on in ("gpu", "threads"))
     assert [run.online_ndcg for run in there] == pytest.approx([run.online_ndcg for run in here], rel=1e-9)
     assert [bool(engine_of(run.manifest)) for run in there] == [True] * 3 + [False] * 3
     search = {"search": {"learning_rate": [0.001, 0.03]}, "impressions": 100, "repeats": 2, "workers": 1}

@@ -8,6 +8,7 @@ import pytest
 from tests.gpu.test_beliefs import BELIEVED
 from tests.gpu.test_duels import DUELS
 from tests.gpu.test_packing import GRADED, PAIRED, PEOPLE, REINFORCED
+from tests.gpu.test_rivals import COUNTERFACTUAL, MULTILEAVED
 
 import rankloop as rl
 from rankloop.benchmark.yardsticks import mslr_shaped
@@ -15,6 +16,7 @@ from rankloop.errors import DivergenceError, SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
 from rankloop.gpu.beliefs import posterior_shape
 from rankloop.gpu.planning import EVEN, SHAPES
+from rankloop.gpu.rivals import comparison_shape, counterfactual_shape
 from rankloop.gpu.running import outcomes_on_device
 
 SAME = (
@@ -37,6 +39,7 @@ SETTINGS: list[dict[str, object]] = [
     *({"page_size": size} for size in (1, 2, 3, 8, 9, 12, 30)),
 ]
 METHODS = [rl.ROLTR(), rl.MDPRank(), rl.PDGD(), rl.Posterior(), rl.DBGD(), rl.DBGD(interleaving="team-draft")]
+METHODS += [rl.PMGD(), rl.PMGD(candidates=150, delta=0.5), rl.COLTR()]
 
 
 def requests(learners, users, seeds: Sequence[int], impressions=600, data=None, **settings):
@@ -64,12 +67,14 @@ def test_without_a_device_it_says_so(monkeypatch):
 
 @pytest.mark.gpu
 def test_what_has_no_device_code_is_refused(device):
-    with pytest.raises(SettingsError, match="COLTR has no device code"):
-        simulate_on_device(requests([rl.COLTR()], [rl.users.noisy()], [1]))
+    with pytest.raises(SettingsError, match="PLRank has no device code"):
+        simulate_on_device(requests([rl.PLRank()], [rl.users.noisy()], [1]))
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learners", [*REINFORCED, *GRADED, *PAIRED, *BELIEVED, *DUELS], ids=str)
+@pytest.mark.parametrize(
+    "learners", [*REINFORCED, *GRADED, *PAIRED, *BELIEVED, *DUELS, *MULTILEAVED, *COUNTERFACTUAL], ids=str
+)
 def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
     asked = requests(learners, [rl.users.noisy()], [1, 2, 2**63 + 5], evaluate_every=250)
     assert_equal_runs(asked, simulate_on_device(asked))
@@ -77,7 +82,7 @@ def test_whole_runs_have_the_bits_of_the_cpu(device, learners):
 
 @pytest.mark.gpu
 def test_all_people_click_as_they_do_on_the_cpu(device):
-    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()], PEOPLE.values(), [1, 2])
+    asked = requests([rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()], PEOPLE.values(), [1, 2])
     assert_equal_runs(asked, simulate_on_device(asked))
 
 
@@ -103,6 +108,20 @@ def test_a_posterior_whose_factor_is_not_in_shared_memory(device, monkeypatch, d
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("shaped", [{"at_once": 16}, {"ordered": 0}, {"blocks": 1}], ids=str)
+def test_rivals_drawn_some_after_others_and_orders_in_the_devices_memory(device, monkeypatch, shaped):
+    for planned in (comparison_shape, counterfactual_shape):
+
+        def otherwise(*given, planned=planned):
+            return planned(*given)._replace(**shaped)
+
+        monkeypatch.setattr(f"rankloop.gpu.batch.{planned.__name__}", otherwise)
+    learners = [rl.PMGD(), rl.PMGD(delta=0.3), rl.COLTR(candidates=49)]
+    asked = requests(learners, [rl.users.noisy()], [1, 7])
+    assert_equal_runs(asked, simulate_on_device(asked))
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_every_setting_of_a_simulation(device, settings):
     asked = requests(METHODS, [rl.users.noisy()], [3], **settings)
@@ -117,7 +136,9 @@ def test_long_lists_with_features_like_those_of_a_real_collection(device, learne
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.Posterior(half_life=40.0), rl.DBGD()], ids=str)
+@pytest.mark.parametrize(
+    "learner", [rl.ROLTR(), rl.Posterior(), rl.Posterior(half_life=40.0), rl.DBGD(), rl.PMGD(), rl.COLTR()], ids=str
+)
 def test_given_weights_are_where_a_run_begins(device, learner):
     weights = np.linspace(-1, 1, rl.load("tiny").features)
     asked = requests([learner], [rl.users.noisy()], [3], weights=weights)
@@ -138,7 +159,7 @@ def test_a_run_that_diverges_does_not_take_the_others_with_it(device):
 def test_batches_that_do_not_fit_at_once_give_the_same_runs(device, monkeypatch):
     monkeypatch.setattr("rankloop.gpu.running._MOST_VALUES", 20_000)
     done = []
-    learners = [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()]
+    learners = [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()]
     asked = requests(learners, [rl.users.noisy(), rl.users.perfect()], [1, 2, 3])
     assert_equal_runs(asked, simulate_on_device(asked, done.append))
     assert done == sorted(done)
@@ -146,7 +167,9 @@ def test_batches_that_do_not_fit_at_once_give_the_same_runs(device, monkeypatch)
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "learner", [rl.ROLTR(), rl.PDGD(), rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()], ids=lambda one: one.name
+)
 def test_means_over_500_seeds_are_those_of_the_cpu(device, learner):
     """Not within an error: they are the same numbers. Seeds 1, 101 … are compared run by run."""
     asked = requests([learner], [rl.users.noisy()], range(1, 501), impressions=300, evaluate_every=300)

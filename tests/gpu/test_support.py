@@ -20,6 +20,10 @@ def asked(learner=None, user=None, **settings):
         rl.Posterior(memory=0, half_life=100.0),
         rl.DBGD(),
         rl.DBGD(interleaving="team-draft"),
+        rl.PMGD(),
+        rl.PMGD(candidates=500),
+        rl.COLTR(),
+        rl.COLTR(candidates=1),
     ],
     ids=str,
 )
@@ -30,7 +34,7 @@ def test_these_have_device_code(learner):
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (asked(rl.COLTR()), "COLTR has no device code"),
+        (asked(rl.PLRank()), "PLRank has no device code"),
         (asked(rl.ROLTR(ranker=rl.MLP())), "linear rankers only"),
         (asked(delay=3), "late updates"),
         (asked(page_size=33), "more than 32"),
@@ -43,7 +47,7 @@ def test_others_run_on_the_cpu_and_say_why(request_, words):
     assert words in why_not(request_)
 
 
-@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.DBGD()], ids=str)
+@pytest.mark.parametrize("learner", [rl.ROLTR(), rl.Posterior(), rl.DBGD(), rl.PMGD(), rl.COLTR()], ids=str)
 def test_lists_that_are_too_long_for_a_block_are_ranked_on_the_cpu(monkeypatch, learner):
     monkeypatch.setattr("rankloop.gpu.support._shared", lambda: 11_000)
     assert "35 candidates do not fit" in why_not(asked(learner))

@@ -17,7 +17,7 @@ from rankloop.benchmark.yardsticks import FEATURES, mslr_shaped
 from rankloop.data.collection import Collection
 from rankloop.errors import SettingsError
 from rankloop.gpu import Request, simulate_on_device, why_no_device
-from rankloop.learners import DBGD, PDGD, ROLTR, Learner, MDPRank, Posterior
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, Learner, MDPRank, Posterior
 from rankloop.simulation import simulate
 from rankloop.users import noisy
 
@@ -75,6 +75,8 @@ def alone(data: Collection, quick: bool) -> Section:
         ("Posterior", Posterior()),
         ("Posterior, no memory", Posterior(memory=0)),
         ("DBGD", DBGD()),
+        ("PMGD", PMGD()),
+        ("COLTR", COLTR()),
     ):
         core = simulate(learner, noisy(), data, 1_000, seed=1, evaluate_every=0).impressions_per_second
         rate = _rate([learner], data, runs, impressions)

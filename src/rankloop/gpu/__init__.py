@@ -39,7 +39,7 @@ def why_no_device() -> str | None:
 
 
 def why_not(request: Request) -> str | None:
-    """None if a request can be computed on a device; otherwise a short reason, such as "COLTR has no device code"."""
+    """None if a request can be computed on a device; otherwise a short reason, such as "PLRank has no device code"."""
     from rankloop.gpu.support import why_not
 
     return why_not(request)

@@ -78,8 +78,8 @@ def posterior_bytes(features: int, page_size: int, room: int, *, root: bool) -> 
 def posterior_shape(features: int, page_size: int, room: int, most_shared: int) -> Shape | None:
     """A thread to each column of the factor; None if not even the vectors fit.
 
-    >>> posterior_shape(136, 10, 208, 232_448)
-    Shape(group=1, threads=160, blocks=2, columns=152, root_shared=True)
+    >>> posterior_shape(136, 10, 208, 232_448)[:5]
+    (1, 160, 2, 152, True)
     """
     columns = columns_of(features, page_size)
     threads = min(MOST_THREADS, max(64, -(-columns // 32) * 32))

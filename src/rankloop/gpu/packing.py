@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.collection import Split
-from rankloop.learners import DBGD, PDGD, ROLTR, MDPRank, Posterior
+from rankloop.learners import COLTR, DBGD, PDGD, PMGD, ROLTR, MDPRank, Posterior
 from rankloop.metrics.formulas import Measures
 from rankloop.propensities.learning import LearnedExamination
 from rankloop.users.behaviour import People
@@ -23,7 +23,7 @@ TABLES, STATE = 160, 168
 CLICK_REWARD, SKIP_REWARD, PER_LOOK, OFFSET, PRIOR_RATIO = range(0, TABLES, RANKS)
 RATE, CURVE = 0, 136
 DISCOUNT_STEPS, BASELINE, SKIP_CLICKLESS, LEARNED, MONOTONE = (1 << bit for bit in range(5))
-LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2, Posterior: 3, DBGD: 4}
+LEARNERS: dict[type, int] = {ROLTR: 0, MDPRank: 1, PDGD: 2, Posterior: 3, DBGD: 4, PMGD: 5, COLTR: 6}
 """Methods with device code, by the number that the sources know them by."""
 
 
@@ -182,7 +182,8 @@ def packed_problem(
 ) -> Results:
     """Everything of a batch, in a memory. `people` has those of each run; the same ones are packed once.
 
-    `features`, and `words_each`, which a run has of its own and finds full of zeros, are for Posterior and DBGD.
+    `features`, and `words_each`, which a run has of its own and finds full of zeros, are for methods with a run to a
+    block.
     """
     packed: dict[int, int] = {}
     for one in people:

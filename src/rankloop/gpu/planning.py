@@ -15,7 +15,8 @@ BLOCK, RUN = 2256, 8176 - (STATE + TABLES) * 8
 class Shape(NamedTuple):
     """How runs map to blocks: runs in a block, its threads, and blocks that a processor is to hold at once.
 
-    For Posterior, how many columns its factor has, and whether it lies in shared memory.
+    For Posterior, how many columns its factor has, and whether it lies in shared memory. For methods with rivals, how
+    many rankers there are, how many of them shared memory has room for, and bytes there for how they order candidates.
     """
 
     group: int
@@ -23,6 +24,9 @@ class Shape(NamedTuple):
     blocks: int
     columns: int = 0
     root_shared: bool = False
+    rankers: int = 0
+    at_once: int = 0
+    ordered: int = 0
 
 
 SHAPES = (Shape(8, 384, 1), Shape(4, 256, 2), Shape(2, 128, 4), Shape(1, 96, 8))

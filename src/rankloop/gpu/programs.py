@@ -52,6 +52,8 @@ def simulation(learner: int, shape: Shape, stride: int, *, variance: bool) -> tu
     }
     if shape.columns:
         defines |= {"COLUMNS": shape.columns, "ROOT_SHARED": int(shape.root_shared)}
+    if shape.rankers:
+        defines |= {"RANKERS": shape.rankers, "AT_ONCE": shape.at_once, "ORDERED": shape.ordered}
     module = _module("simulate.cu", tuple(defines.items()))
     return module.get_function("simulate"), module.get_global("problem")
 

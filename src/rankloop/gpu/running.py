@@ -81,11 +81,13 @@ def _asked(requests: Sequence[Request]) -> list[Asked]:
 
 
 def _batches(asked: Sequence[Asked]) -> Iterator[tuple[list[int], list[Asked]]]:
-    """What can share a launch: the same collection, method, page and points. Runs that share a seed stay together."""
+    """What can share a launch: the same collection, method, number of rivals, page and points. Runs that share a seed
+    stay together."""
     alike: dict[Any, list[int]] = {}
     for place, one in enumerate(asked):
         settings = one.settings
-        key = (one.data.content_hash, type(one.learner), *settings["metrics"], *(settings[name] for name in _ALIKE))
+        method = (type(one.learner), getattr(one.learner, "candidates", 0))
+        key = (one.data.content_hash, *method, *settings["metrics"], *(settings[name] for name in _ALIKE))
         alike.setdefault(key, []).append(place)
     for places in alike.values():
         places.sort(key=lambda place: asked[place].settings["seed"])

@@ -1,11 +1,10 @@
 """Which simulations there is device code for."""
 
 from rankloop.gpu import Request
-from rankloop.gpu.beliefs import posterior_shape
-from rankloop.gpu.duels import duel_shape
+from rankloop.gpu.batch import ONE_EACH, own_blocks
 from rankloop.gpu.packing import LEARNERS, RANKS
 from rankloop.gpu.planning import room_for, shared_bytes
-from rankloop.learners import DBGD, Posterior
+from rankloop.learners import Posterior
 from rankloop.rankers import Linear
 from rankloop.users import User
 
@@ -40,10 +39,8 @@ def why_not(request: Request) -> str | None:
 
 def _fits(request: Request, page_size: int, room: int) -> bool:
     features, most = request.data.features, _shared()
-    if isinstance(request.learner, Posterior):
-        return posterior_shape(features, page_size, room, most) is not None
-    if isinstance(request.learner, DBGD):
-        return duel_shape(features, room, most) is not None
+    if isinstance(request.learner, ONE_EACH):
+        return own_blocks(request.learner, features, page_size, room, most)[0] is not None
     variance = bool(request.settings.get("gradient_variance", False))
     return shared_bytes(1, features, room, variance=variance) <= most
 

@@ -56,6 +56,24 @@ CALLED double log_(double x) {
     return k * LN2_HIGH - ((half_square - fma(s, half_square + z * p, k * LN2_LOW)) - f);
 }
 
+#define ROUND32 12582912.0f
+
+DEVICE float exp32(float x) {
+    x = x < 88.0f ? x : 88.0f;
+    const float shifted = fmaf(x, 1.44269504f, ROUND32);
+    const float k = shifted - ROUND32;
+    const float r = fmaf(k, -1.42860677e-06f, fmaf(k, -0.693145752f, x));
+    float p = fmaf(r, 1.98412698e-04f, 1.38888889e-03f);
+    p = fmaf(r, p, 8.33333333e-03f);
+    p = fmaf(r, p, 4.16666667e-02f);
+    p = fmaf(r, p, 1.66666667e-01f);
+    p = fmaf(r, p, 0.5f);
+    p = fmaf(r, p, 1.0f);
+    p = fmaf(r, p, 1.0f);
+    const float power = as_float32(static_cast<unsigned>(as_int32(shifted) + 127) << 23);
+    return x > -87.0f ? p * power : 0.0f;
+}
+
 DEVICE int64 sortable64(double x) {
     const int64 pattern = as_int64(x);
     return pattern ^ ((pattern >> 63) & 0x7FFFFFFFFFFFFFFFLL);

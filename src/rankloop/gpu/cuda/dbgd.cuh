@@ -1,6 +1,7 @@
 // DBGD: one rival of the current ranker, and a page that both have filled; rankloop.learners.dbgd, .directions and
 // .multileaving. A block has one run.
 #pragma once
+#include "multileaving.cuh"
 #include "normals.cuh"
 #include "policy.cuh"
 
@@ -38,16 +39,6 @@ DEVICE Duel duel_of(const Problem &problem, const double *words, int64 *keys, vo
     return duel;
 }
 
-// Sums from the small terms up, and the terms. All threads; a barrier comes after it.
-DEVICE void sum_cubes(double *words, int room) {
-    for (int n = thread_index(); n <= room; n += THREADS) {
-        double total = 0.0;
-        for (int k = n; k > 0; k--) total += 1.0 / (static_cast<double>(k) * k * k);
-        words[n] = total;
-        words[room + 1 + n] = n > 0 ? 1.0 / (static_cast<double>(n) * n * n) : 0.0;
-    }
-}
-
 // A direction is uniform on the sphere: normals over their length.
 DEVICE float scale_to(const Duel &duel, double length) {
     const float square = *duel.square;
@@ -77,59 +68,14 @@ DEVICE void draw_rival(const Duel &duel, uint64 key, double length, const float 
     block_sync();
 }
 
-DEVICE unsigned scramble(unsigned x) {
-    x = (x ^ (x >> 16)) * 0x7FEB352Du;
-    x = (x ^ (x >> 15)) * 0x846CA68Bu;
-    return x ^ (x >> 16);
-}
-
-DEVICE int64 order_key(float score, unsigned tie) {
-    const int pattern = as_int32(score + 0.0f);
-    const int64 upper = pattern ^ ((pattern >> 31) & 0x7FFFFFFF);
-    return static_cast<int64>(static_cast<uint64>(upper) << 32) | static_cast<int64>(tie);
-}
-
 // Keys of both rankers, equal scores in random order. All threads; a barrier comes after it.
 DEVICE void order_keys(const Duel &duel, const float *scores, int n, uint64 seed, int64 impression) {
     const unsigned start = static_cast<unsigned>(bits(stream_key(seed, TIES, impression), 0) >> 32);
     for (int i = thread_index(); i < n; i += THREADS) {
         const unsigned tie = scramble(static_cast<unsigned>(i) + start);
-        duel.keys[0][i] = order_key(scores[i], tie);
-        duel.keys[1][i] = order_key(duel.scores[i], tie);
+        duel.keys[0][i] = order_key(sortable32(scores[i]), tie);
+        duel.keys[1][i] = order_key(sortable32(duel.scores[i]), tie);
     }
-}
-
-// The rank at which the mass 1/rank³ of what remains, summed from the top, reaches `target`.
-DEVICE int draw_rank(const Duel &duel, double target, const int *ranks, int placed, int n) {
-    double mass = 0.0;
-    int rank = 0, last = 1;
-    while (rank < n && mass < target) {
-        rank++;
-        bool free = true;
-        for (int t = 0; t < placed; t++) free = free && ranks[t] != rank;
-        if (free) {
-            last = rank;
-            mass += duel.cubes[rank];
-        }
-    }
-    return last;
-}
-
-// The largest key below another one, by a warp, and whose it is.
-DEVICE int next_below(const int64 *keys, int n, int64 limit, bool limited) {
-    int64 best = LOWEST;
-    int place = -1;
-    for (int i = lane_index(); i < n; i += LANES)
-        if (keys[i] > best && (!limited || keys[i] < limit)) best = keys[i], place = i;
-    const int64 top = warp_max64(best);
-    return warp_max32(best == top ? place : -1);
-}
-
-// One plus the number of documents with a larger key. One warp.
-DEVICE int rank_of(const int64 *keys, int n, int document) {
-    int above = 0;
-    for (int i = lane_index(); i < n; i += LANES) above += keys[i] > keys[document];
-    return 1 + warp_sum32(above);
 }
 
 // Probabilistic multileaving of the two. Who may have placed each document is left in `page.own` and `page.kept`, as
@@ -143,12 +89,12 @@ DEVICE void multileave(const Duel &duel, uint64 key, int n, Page &page, int k) {
     for (int t = 0; t < k; t++) {
         const bool second = below(key, 2 * t, 2) == 1;
         const double target = uniform(key, 2 * t + 1) * (total - (second ? removed[1] : removed[0]));
-        const int rank = draw_rank(duel, target, second ? ranks[1] : ranks[0], t, n);
+        const int rank = draw_rank(duel.cubes, target, second ? ranks[1] : ranks[0], t, n);
         const int64 *keys = second ? duel.keys[1] : duel.keys[0];
         int *order = second ? duel.order[1] : duel.order[0];
         int known = second ? found[1] : found[0];
         for (; known < rank; known++) {
-            const int next = next_below(keys, n, known > 0 ? keys[order[known - 1]] : 0, known > 0);
+            const int next = next_below([&](int i) { return keys[i]; }, n, known > 0 ? keys[order[known - 1]] : 0, known > 0);
             if (lane_index() == 0) order[known] = next;
             warp_sync();
         }
@@ -180,7 +126,8 @@ DEVICE void team_draft(const Duel &duel, uint64 key, int n, Page &page, int k) {
 #pragma unroll 1
     for (int t = 0; t < k; t++) {
         second = t % 2 == 0 ? below(key, t, 2) == 1 : !second;
-        const int document = next_below(second ? duel.keys[1] : duel.keys[0], n, 0, false);
+        const int64 *keys = second ? duel.keys[1] : duel.keys[0];
+        const int document = next_below([&](int i) { return keys[i]; }, n, 0, false);
         warp_sync();
         if (lane_index() == 0) {
             duel.keys[0][document] = duel.keys[1][document] = LOWEST;

@@ -33,7 +33,8 @@ DEVICE void interleave(const Problem &problem, Shared &shared, const Arrays &arr
 }
 
 // All threads; a barrier comes before and after it.
-DEVICE void follow_winner(const Problem &problem, const Shared &shared, const Arrays &arrays, int64 impression) {
+DEVICE void follow_winner(const Problem &problem, const Shared &shared, const Arrays &arrays, const float *, int,
+                          int64 impression) {
     if (!shared.page[0].taught) return;
     step_towards(duel_here(problem, shared, arrays), stream_key(shared.settings[0].seed, DIRECTIONS, impression),
                  shared.tables[0][LEARNING_RATE], arrays.weights, arrays.rounded);

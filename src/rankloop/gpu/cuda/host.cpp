@@ -69,6 +69,9 @@ int64 simulate_on_host(const Problem *problem, int64 blocks, int64 bytes, int64 
 #if LEARNER == DBGD
 int64 duel_bytes(int64 room) { return DUEL_SHARED(room); }
 #endif
+#if LEARNER == PMGD || LEARNER == COLTR
+int64 rivals_bytes() { return RIVALS_SHARED; }
+#endif
 #if LEARNER == POSTERIOR
 int64 belief_bytes() { return BELIEF_SHARED; }
 int64 triangle_words() { return TRIANGLE; }

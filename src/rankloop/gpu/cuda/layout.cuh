@@ -63,7 +63,8 @@ struct Problem {
     int64 impressions;
     int64 width;            // features that are in a row, and not padding
     int64 words;            // that a run has for what its method keeps of its own
-    double *own;            // (runs, words), or none: what Posterior knows (`belief.cuh`), DBGD's sums of cubes
+    double *own;            // (runs, words), or none: what Posterior knows (`belief.cuh`), sums of cubes
+                            // and orders of methods that multileave
 };
 
 // Tables of a run, by rank. MDPRank has its gains by grade and weights by step in the first two.
@@ -88,3 +89,5 @@ struct Problem {
 #define PDGD 2
 #define POSTERIOR 3
 #define DBGD 4
+#define PMGD 5
+#define COLTR 6

@@ -2,10 +2,6 @@
 #pragma once
 #include "policy.cuh"
 
-DEVICE double decayed(double rate, double decay, double floor) {
-    return rate > floor ? larger(rate * decay, floor) : rate;
-}
-
 // The gradient of the documents shown, in `page.returns`; their places in the order of documents, in `page.order`.
 DEVICE void learn(const Settings &settings, double *, double *state, float *scores, int n, double *scratch, Page &page,
                   int k, int) {

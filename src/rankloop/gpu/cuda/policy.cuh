@@ -95,6 +95,11 @@ DEVICE double scaled(float score, double temperature) {
 
 DEVICE double unscaled(double slope, double temperature) { return temperature == 1.0 ? slope : slope / temperature; }
 
+// The learning rate after one more update.
+DEVICE double decayed(double rate, double decay, double floor) {
+    return rate > floor ? larger(rate * decay, floor) : rate;
+}
+
 #ifdef __CUDACC__
 // What remains at each step, a lane to a rank: nothing is waited for but the sums that must run in order. Scratch and
 // `page.z` are filled, and `page.quarter`, by this warp.

@@ -2,10 +2,6 @@
 #pragma once
 #include "policy.cuh"
 
-DEVICE double decayed(double rate, double decay, double floor) {
-    return rate > floor ? larger(rate * decay, floor) : rate;
-}
-
 // Rewards to returns, from the bottom of the page up.
 CALLED void accumulate_returns(double *values, int k, double discount, bool discount_steps) {
     double following = 0.0;

@@ -3,18 +3,27 @@
 // and turns clicks into the gradient of the scores.
 //
 // LEARNER, GROUP, THREADS, STRIDE (floats in a row of features) and VARIANCE are given when this is compiled; for
-// Posterior, which has one run to a block, COLUMNS and ROOT_SHARED as well.
+// methods that have one run to a block more may be: COLUMNS and ROOT_SHARED (`belief.cuh`), RANKERS, AT_ONCE
+// (`rivals.cuh`) and ORDERED (`pmgd_show.cuh`).
 // THREADS > 32 GROUP: queries depend on nothing that is learned, so the warps that have no run prepare the next one
 // while the others learn from this one.
 #include "measures.cuh"
+#include "multileaving.cuh"
 #include "normals.cuh"
 #include "policy.cuh"
+#if LEARNER == PMGD || LEARNER == COLTR
+#include "rivals.cuh"
+#endif
 #if LEARNER == PDGD
 #include "pdgd.cuh"
 #elif LEARNER == POSTERIOR
 #include "belief.cuh"
 #elif LEARNER == DBGD
 #include "dbgd.cuh"
+#elif LEARNER == PMGD
+#include "pmgd.cuh"
+#elif LEARNER == COLTR
+#include "coltr.cuh"
 #else
 #include "reinforce.cuh"
 #endif
@@ -70,10 +79,10 @@ DEVICE Arrays arrays_of(const Problem &problem, Shared *shared) {
     return arrays;
 }
 
-// What lies behind the arrays in shared memory, where a method has something of its own there.
-DEVICE void *behind(const Arrays &arrays) {
-    return reinterpret_cast<void *>((reinterpret_cast<uint64>(arrays.grades + 2 * arrays.room) + 15) / 16 * 16);
-}
+// What lies behind the arrays in shared memory, where a method has something of its own there. Room comes in groups of
+// sixteen candidates and STRIDE in groups of four, so it begins with a multiple of 16 bytes; an address that were rounded
+// up as a number would no longer be known to lie in shared memory, and be read in a slower way.
+DEVICE void *behind(const Arrays &arrays) { return arrays.grades + 2 * arrays.room; }
 
 // The query of an impression, its grades and its noise, by the warps that have no run. The noise is a function of seed
 // and impression, and so the same for all runs.
@@ -117,9 +126,9 @@ DEVICE void keep_score(const Shared &shared, const Arrays &arrays, int g, int i,
 }
 
 #ifdef __CUDACC__
-// Features are read twice an impression (by PDGD once, but for a few rows), and not again. Where many blocks share the
+// Features are read twice an impression (by PDGD and COLTR once, but for a few rows), and not again. Where many blocks share the
 // caches, the first read passes by the first one and asks the second to keep the rows until they are read again.
-#if LEARNER == PDGD
+#if LEARNER == PDGD || LEARNER == COLTR
 #define FIRST_READ "evict_first"
 #else
 #define FIRST_READ "evict_last"
@@ -222,6 +231,10 @@ DEVICE void score(const float *X, int n, const Shared &shared, const Arrays &arr
 #include "posterior_show.cuh"
 #elif LEARNER == DBGD
 #include "dbgd_show.cuh"
+#elif LEARNER == PMGD
+#include "pmgd_show.cuh"
+#elif LEARNER == COLTR
+#include "coltr_show.cuh"
 #endif
 
 // Write the page down by every metric, with its clicks.
@@ -269,7 +282,7 @@ DEVICE void show_and_learn(const Problem &problem, Shared &shared, const Arrays 
     double *scratch = arrays.scratch + g * arrays.room;
     float *scores = arrays.scores + g * arrays.room;
     const uint8 *grades = arrays.grades + (impression & 1) * arrays.room;
-#if LEARNER == DBGD
+#if LEARNER == DBGD || LEARNER == PMGD
     interleave(problem, shared, arrays, impression, n, k);
 #else
     take_largest(reinterpret_cast<int64 *>(scratch), n, page.documents, k, reinterpret_cast<int64 *>(page.looks.seen),
@@ -459,7 +472,7 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if LEARNER == POSTERIOR
     const Belief belief = carry_belief_in(problem, shared, arrays);
     block_sync();
-#elif LEARNER == DBGD
+#elif LEARNER == DBGD || LEARNER == PMGD
     sum_cubes(words_of(problem, shared), arrays.room);
     block_sync();
 #endif
@@ -470,7 +483,7 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
         block_sync();
 #if LEARNER == POSTERIOR
         draw_scores(shared, arrays, belief, X, n, shared.query[i & 1].begin, i);
-#elif LEARNER == DBGD
+#elif LEARNER == DBGD || LEARNER == PMGD
         challenge(problem, shared, arrays, X, n, i);
 #endif
         for (int g = warp; g < GROUP; g += WARPS)
@@ -483,8 +496,8 @@ DEVICE void run_impressions(const Problem &problem, Shared &shared, int64 first,
 #if LEARNER == POSTERIOR
         learn_page(belief, X, n, shared.page[0], shared.settings[0].flags & STARTED, shared.query[i & 1].begin,
                    smaller(static_cast<int>(problem.page_size), n), arrays.scratch);
-#elif LEARNER == DBGD
-        follow_winner(problem, shared, arrays, i);
+#elif LEARNER == DBGD || LEARNER == PMGD || LEARNER == COLTR
+        follow_winner(problem, shared, arrays, X, n, i);
 #else
         ascend(X, n, shared, arrays);
 #endif
