@@ -38,7 +38,12 @@ def told(reading=SEEN, states=WELL, guard=None, alerts=(), **more):
 @pytest.mark.parametrize(
     ("given", "text", "address"),
     [
-        ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped: Restart.", "/service"),
+        ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped. Restart.", ""),
+        (
+            {"states": [State("Store", "bad", "down", "Bring it back.", "no connection")]},
+            "Store down. Bring",
+            "/service",
+        ),
         ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
         ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),

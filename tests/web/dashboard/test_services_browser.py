@@ -167,18 +167,23 @@ def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pi
         running(server.new_database(), prepare=lambda store: make_past(store, shop(), 3, 4)) as service,
     ):
         page = visit(f"{service.url}/models/shop")
-        store = page.locator("#states li", has_text="Store")
+        store = page.locator("#states li", has=page.locator("strong", has_text="Store"))
         expect(store).to_contain_text("healthy")
         server.stop()
         expect(store).to_contain_text("down")
-        expect(store).to_contain_text("pages keep the incoming order")
+        expect(store).to_contain_text("pages keep your engine’s order")
+        expect(page.locator("#states li", has_text="Learner")).to_contain_text("waiting for the store")
+        expect(page.locator("#answer .as-of")).to_contain_text("As of")
         expect(page.locator(FACT.format("pages closed"))).to_have_text("12")
         page.screenshot(path=pictures / "store.png")
         assert rank(service)["group"] == "fallback"
+        page.goto(f"{service.url}/models/shop/experiments")
+        expect(page.locator("#stale")).to_contain_text("The store is down.")
         page.goto(service.url)
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("down")
+        expect(page.locator("#states li", has=page.locator("strong", has_text="Store"))).to_contain_text("down")
+        assert page.locator("#states").bounding_box()["y"] < page.locator("#models").bounding_box()["y"]
         server.start()
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("healthy")
+        expect(page.locator("#states li", has=page.locator("strong", has_text="Store"))).to_contain_text("healthy")
 
 
 def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):

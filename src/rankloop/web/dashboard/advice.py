@@ -40,7 +40,8 @@ def to_do(
     place = f"/models/{quote(model.settings.name)}"
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
-        return Advice("bad", f"{broken.part} {broken.word}: {broken.note}", "Look at the service", "/service")
+        text = f"{broken.part} {broken.word}. {broken.note}"
+        return Advice("bad", text, *(("See why", "/service") if broken.why else ()))
     if other := model.settings.challenges:
         text = f"Wait until it has learned, then compare it with {other}: promote it or drop it."
         return Advice("open", text, "Experiments", f"/models/{quote(other)}/experiments")
@@ -84,6 +85,8 @@ def _round(number: int) -> int:
 
 def changed(model: LiveModel, reading: Reading, now: int) -> str:
     """What is different from a day ago, or from the beginning: the weights that moved most, and the last decision."""
+    if reading.is_unread:
+        return "Not known now."
     sentences = []
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]

@@ -76,8 +76,9 @@ class _Looking:
 
     async def _all(self, request: Request) -> Response:
         days, trouble = await self._frame.readings.day()
-        cards = [panels.card(model, days.get(model.id)) for model in self._service.registry.all()]
-        states = [health.store_state(trouble), health.learner_state(self._service)]
+        down = trouble is not None
+        cards = [panels.card(model, days.get(model.id), store_down=down) for model in self._service.registry.all()]
+        states = health.states(self._service, trouble)
         part = "hx-request" in request.headers
         return self._frame.page(
             request, "models-part.html" if part else "models.html", oob=part, title="Models", states=states,
@@ -91,7 +92,7 @@ class _Looking:
         charts = {name: _placed(name, "/service/charts", "") for name in SERVICE_CHARTS}
         return self._frame.page(
             request, "service-part.html" if part else "service.html", oob=part, title="Service",
-            states=[health.store_state(trouble), health.learner_state(self._service)],
+            states=health.states(self._service, trouble),
             service=panels.answers(self._service, recent), latency_minutes=LATENCY_MINUTES, charts=charts,
         )  # fmt: skip
 
@@ -118,6 +119,8 @@ class _Looking:
             "over": over,
             "overs": offered(age_minutes(model)),
             "reading": reading,
+            "trouble": reading.trouble,
+            "read_at": reading.at,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
             "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts),
@@ -162,7 +165,7 @@ class _Looking:
         found = explorer.explained(chosen, pages, model.settings, model.view()) if pages else None
         return self._frame.tab(
             request, "queries", "queries.html", model, query=query, known=known[:QUERIES], found=found,
-            looked=len(pages), trouble=trouble, reading=reading, oob=False,
+            looked=len(pages), trouble=trouble, read_at=reading.at if pages else None, reading=reading, oob=False,
             **await self._evidence(model),
         )  # fmt: skip
 
@@ -180,6 +183,7 @@ class _Looking:
         return self._frame.tab(
             request, "history", "history.html", model, done=done, snapshots=reading.snapshots,
             entries=entries(model, reading.decisions, reading.snapshots), offered=OFFERED.get(model.view().mode, ()),
+            oob=False, trouble=reading.trouble, read_at=reading.at,
         )  # fmt: skip
 
     async def _settings(self, request: Request) -> Response:

@@ -32,7 +32,7 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_of,
 )
-from rankloop.web.dashboard.verdict import Verdict, judged
+from rankloop.web.dashboard.verdict import UNREAD, Verdict, judged
 
 BARS = 12
 CHANGES = 8
@@ -87,12 +87,9 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     gain, base = None, control.per_page.value if control else None
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
-    found = judged(model.settings, reading.guard or Guard())
+    found = UNREAD if reading.is_unread else judged(model.settings, reading.guard or Guard())
     return {
-        "states": [
-            health.store_state(reading.trouble),
-            health.learner_state(service, model, reading.waiting_since),
-        ],
+        "states": health.states(service, reading.trouble, model, reading.waiting_since),
         "mode": model.view().mode,
         "version": model.version,
         "closed": sum(pages(ranks).shown for ranks in ever.values()),
@@ -174,11 +171,11 @@ class Card(NamedTuple):
         return unit_of(self.model.settings)
 
 
-def card(model: LiveModel, day: Day | None) -> Card:
-    """What the overview says about a model."""
+def card(model: LiveModel, day: Day | None, *, store_down: bool = False) -> Card:
+    """What the overview says about a model; there is no day of one that was made a moment ago, or not read yet."""
     view = model.view()
     if day is None:
-        unknown = judged(model.settings, Guard())
+        unknown = UNREAD if store_down else judged(model.settings, Guard())
         return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []])
     step = day_step(day)
     times = by_time(day.tallies, step)
@@ -201,9 +198,11 @@ def _fold(service: Service, model: LiveModel) -> Fold | None:
     return service.learner.folds().get(model.id) if service.learner else None
 
 
-def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
+def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]] | None:
     fold = _fold(service, model)
-    counts = dict(fold.fates) if fold else {}
+    if fold is None:
+        return None
+    counts = dict(fold.fates)
     return [(meaning, counts[fate]) for fate, meaning in FATES.items() if counts.get(fate)]
 
 
