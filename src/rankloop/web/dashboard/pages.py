@@ -22,7 +22,7 @@ from rankloop.web.dashboard.deciding import DONE, OFFERED, Deciding
 from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
-from rankloop.web.dashboard.plain_words import settings_in_words, unit_of
+from rankloop.web.dashboard.plain_words import rate_of, settings_in_words, unit_of
 from rankloop.web.dashboard.reading import EMPTY, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
@@ -194,8 +194,9 @@ class _Looking:
 
     def _charts(self, model: LiveModel, over: Over) -> dict[str, dict[str, Any]]:
         worth = reward_of(model.settings)
-        unit = unit_of(model.settings)
-        words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit}
+        unit, rate = unit_of(model.settings), rate_of(model.settings)
+        words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit, "rate": rate}
+        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize()}
         address, query = f"{place_of(model)}/charts", f"?over={over.name}"
         return {
             name: _placed(name, address, query, words, over.refresh, linear=model.settings.is_linear)
@@ -234,7 +235,7 @@ def _placed(
     chart = CHARTS[name]
     return {
         "name": name,
-        "title": chart.title.format(Clicks=(words or {}).get("clicks", "").capitalize()),
+        "title": chart.title.format(**words or {}),
         "caption": chart.caption.format(**words or {}),
         "empty": chart.empty if linear else chart.of_network or chart.empty,
         "json": f"{address}/{name}.json{query}",

@@ -103,7 +103,8 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
-        "ever": per_page(reading),
+        "ever": (ever_per_page := per_page(reading)),
+        "lost": lost(ever_per_page) if model.view().guarded else None,
         "verdict": found,
         "whisker": whisker(found),
         "looks": examination.sentence(reading.looks, reading.believed),
@@ -123,6 +124,18 @@ def per_page(reading: Reading) -> PerPage | None:
     """Since the model was made; None if one of the orders has had no page."""
     learned, control = (pages(reading.ever.get(group, {})) for group in (LEARNED, CONTROL))
     return PerPage(learned.mean, control.mean) if learned.shown and control.shown else None
+
+
+def lost(ever: PerPage | None) -> float | None:
+    """What a guarded model has cost, as a share of the engine's clicks, over its whole life: its comparison has begun
+    anew. None if it did better than the engine for most of that time, where the number would contradict the guard.
+
+    >>> lost(PerPage(0.6, 1.2)), lost(PerPage(1.3, 1.2))
+    (-0.5, None)
+    """
+    if ever is None or not 0 <= ever.learned < ever.control:
+        return None
+    return ever.learned / ever.control - 1
 
 
 class Whisker(NamedTuple):
