@@ -127,3 +127,11 @@ def test_what_a_click_is_worth_is_not_rounded_away_and_actions_are_counted_one_b
     actions = page.get_by_role("table", name="What people did, by action")
     expect(actions.get_by_role("row", name="purchase")).to_contain_text("too few to say")
     expect(actions.get_by_role("row", name="click")).to_contain_text("0.02")
+
+
+def test_on_a_wide_screen_panels_fill_their_row(states, visit):
+    page = visit(f"{states.url}/models/garden/learning", viewport={"width": 1920, "height": 1080})
+    for grid in page.locator(".grid").all():
+        whole = grid.bounding_box()
+        second = grid.locator("> .card").nth(1).bounding_box()
+        assert second["x"] + second["width"] == pytest.approx(whole["x"] + whole["width"], abs=1)
