@@ -107,6 +107,8 @@ def test_an_experiment_is_started_watched_and_stopped(tmp_path, visit, pictures)
         assert "interleaved" in groups
         expect(report).to_contain_text(re.compile("[1-9][0-9]* interleaved pages"))
         page.screenshot(path=pictures / "experiment.png")
+        page.goto(f"{service.url}/models/shop")
+        page.locator("#five").get_by_role("link", name="See the experiment").click()
         page.locator("#stop-experiment").click()
         expect(page.get_by_role("status")).to_have_text("The experiment has been stopped.")
         expect(page.locator("#start-experiment")).to_be_visible()

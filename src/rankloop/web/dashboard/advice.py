@@ -8,6 +8,7 @@ import numpy as np
 
 from rankloop.display import counted, listed
 from rankloop.live.alerts import Alert
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
@@ -34,9 +35,14 @@ class Advice(NamedTuple):
 
 
 def to_do(
-    model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence[State], alerts: Sequence[Alert]
+    model: LiveModel,
+    reading: Reading,
+    verdict: Verdict,
+    states: Sequence[State],
+    alerts: Sequence[Alert],
+    experiment: ExperimentReport | None = None,
 ) -> Advice:
-    """The next step: the most urgent thing first."""
+    """The next step: the most urgent thing first. `experiment`: the one that is running."""
     place = f"/models/{quote(model.settings.name)}"
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
@@ -60,9 +66,13 @@ def to_do(
     if alerts:
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)
+    if experiment is not None and experiment.better is not None:
+        text = "Stop the experiment: it is decided, and half of what its people see is still the other order’s."
+        return Advice("open", text, "See who won", f"{place}/experiments")
     if verdict.tone == "good":
         return Advice("good", "Nothing. It keeps learning by itself.", "See where it helps", f"{place}/queries")
-    return Advice("open", _wait(reading, model), "Or start an experiment", f"{place}/experiments")
+    label = "Or start an experiment" if experiment is None else "See the experiment"
+    return Advice("open", _wait(reading, model), label, f"{place}/experiments")
 
 
 def _wait(reading: Reading, model: LiveModel) -> str:

@@ -12,6 +12,8 @@ from rankloop.live.acting import ActionEvidence
 from rankloop.live.alerts import Alert
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.experimenting import experiments
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.http.app import Application
 from rankloop.live.preparing import USUAL
 from rankloop.live.registry import LiveModel
@@ -114,7 +116,7 @@ class _Looking:
     async def _values(self, request: Request, model: LiveModel, over: Over) -> dict[str, Any]:
         reading = await self._frame.readings.model(model, over)
         summary = panels.summary(self._service, model, reading)
-        alerts = await self._alerts(model)
+        alerts, experiment = await self._alerts(model), await self._experiment(model)
         return {
             "over": over,
             "overs": offered(age_minutes(model)),
@@ -123,7 +125,7 @@ class _Looking:
             "read_at": reading.at,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
-            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts),
+            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts, experiment),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
             "exploration": panels.exploration(model, reading),
@@ -140,6 +142,13 @@ class _Looking:
             known = await asyncio.to_thread(self._service.alarms.of, model)
             return [one for one in known if one.ended is None and one.kind not in ("learner", "behind")]
         return []
+
+    async def _experiment(self, model: LiveModel) -> ExperimentReport | None:
+        """The one that is running, and what it says so far; most models have none, and nothing is read for them."""
+        if model.view().experiment is not None:
+            with suppress(StoreError):
+                return next((one for one in await experiments(self._service, model) if one.stopped is None), None)
+        return None
 
     async def _actions(self, model: LiveModel) -> list[ActionEvidence]:
         with suppress(StoreError):
