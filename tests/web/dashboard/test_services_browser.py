@@ -132,6 +132,13 @@ def test_a_challenger_learns_in_shadow_and_is_promoted(tmp_path, visit, pictures
         page.goto(f"{service.url}/models/next")
         expect(page.locator("#answer .words")).to_have_text("Challenges shop")
         expect(page.locator("#walk")).to_have_count(0)
+        expect(page.locator("#five")).to_contain_text("Learning in shadow since")
+        for tab in ("queries", "experiments"):
+            page.goto(f"{service.url}/models/next/{tab}")
+            expect(page.locator("main")).to_contain_text("ranks none of its own")
+            expect(page.get_by_role("link", name="Connect your search")).to_have_count(0)
+            expect(page.locator("#start-experiment")).to_have_count(0)
+        page.goto(f"{service.url}/models/next")
         page.locator("#five").get_by_role("link", name="Experiments").click()
         page.locator("#promote-next").click()
         page.locator("#confirm").click()

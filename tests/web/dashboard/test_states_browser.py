@@ -7,6 +7,7 @@ import pytest
 from tests.patience import PATIENCE
 
 from rankloop.live.alerts import alert_of
+from rankloop.live.settings import Guards
 from rankloop.live.watching import Period
 
 from .looking import drawn, expect
@@ -28,6 +29,7 @@ def states(tmp_path_factory):
         make_past(store, outlet(), 60, 30)
         make_model(store, shop("market", actions={"click": 0.02, "purchase": 1.0}))
         make_model(store, shop(LONG))
+        make_past(store, shop("attic", guards=Guards(control=0.0)), 2, 4)
 
     with running(str(tmp_path_factory.mktemp("states") / "log.db"), prepare=prepare) as service:
         assert service.service.registry.get("outlet").view().guarded
@@ -93,6 +95,17 @@ def test_the_overview_has_a_card_without_a_number_where_there_is_none(states, vi
     expect(page.locator(".model", has=page.get_by_role("link", name="outlet")).locator(".words")).to_have_text(
         "No, it hurts"
     )
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_without_a_control_group_nobody_is_told_to_wait_for_an_answer(states, visit, screen):
+    width, height = SCREENS[screen]
+    page = visit(f"{states.url}/models/attic", viewport={"width": width, "height": height}, is_mobile=width < 400)
+    said = first_screen(page, height)
+    assert "yet" not in said
+    assert "an experiment needs no control group" in said
+    page.locator("#five").get_by_role("link", name="Start an experiment").click()
+    expect(page.locator("#start-experiment")).to_be_visible()
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -61,8 +61,10 @@ def to_do(
     if model.view().mode != "learning":
         return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
     if not model.settings.guards.compares:
-        text = "Make a model with a control group, so that its gain can be measured."
-        return Advice("open", text, "New model", "/new")
+        label = "Start an experiment" if experiment is None else "See the experiment"
+        return Advice(
+            "open", "Ask people whether it helps: an experiment needs no control group.", label, f"{place}/experiments"
+        )
     if alerts:
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)
