@@ -15,6 +15,19 @@ def test_the_requests_are_written_in_the_order_in_which_they_are_sent(rankloop, 
     assert json.loads(files[0].read_text())["body"]["features"] == ["_score", "price"]
 
 
+def test_the_model_that_was_written_can_be_made_and_ranks_by_the_engines_score(rankloop, tmp_path):
+    import msgspec
+
+    from rankloop.live.settings import ModelSettings
+
+    code, _, err = rankloop(
+        "connect", "opensearch", "--feature", "bm25=_score", "--feature", "price", "--out", tmp_path
+    )
+    assert code == 0, err
+    body = json.loads((tmp_path / "1-rankloop-model.json").read_text())["body"]
+    assert msgspec.convert(body, ModelSettings).start.feature == "bm25"
+
+
 def test_a_mistake_is_a_sentence(rankloop, tmp_path):
     code, _, err = rankloop("connect", "solr", "--feature", "price", "--out", tmp_path / "made")
     assert code == 2

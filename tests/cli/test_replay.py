@@ -29,6 +29,8 @@ def test_a_reason_that_several_estimates_share_is_printed_once(capsys):
 
     print_refusals([refused("live", "plain"), refused("live", "clipped"), refused("replayed", "plain")])
     assert capsys.readouterr().err == "refused: live, item-position; replayed, item-position: too little\n"
+    print_refusals([refused("live", "plain")], "It cannot be estimated as usual: too little.")
+    assert capsys.readouterr().err == ""  # the verdict on top has said it
 
 
 def test_reasons_that_differ_in_figures_only_are_printed_once(capsys):

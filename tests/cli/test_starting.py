@@ -40,7 +40,7 @@ def test_features_may_lie_beside_the_log(rankloop, tmp_path):
         "warm-up", tmp_path / "log.csv", "--features", tmp_path / "facts.csv", "--out", tmp_path / "model.json"
     )
     assert code == 0
-    assert "send it to POST /v1/models" in err
+    assert "rankloop models create --from" in err
     assert json.loads((tmp_path / "model.json").read_text())["features"] == ["price"]
     code, _, err = rankloop("warm-up", tmp_path / "log.csv")
     assert (code, "the log has no features" in err) == (2, True)

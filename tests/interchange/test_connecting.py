@@ -88,6 +88,18 @@ def test_the_model_starts_in_the_engines_order_by_its_score_or_by_places():
     assert (without.names, without.sent, without.start.feature) == (("price", "_incoming"), ("price",), None)
 
 
+def test_the_engines_score_may_have_a_name_of_its_own():
+    import msgspec
+
+    named = connection("bm25=_score", "price")
+    settings = msgspec.convert(live_model(named), ModelSettings)
+    assert (settings.sent, settings.start.feature) == (("bm25", "price"), "bm25")
+    # The service knows the engine's score as _score, whatever the model calls it.
+    plain = connection("_score", "price")
+    assert (connector(named), pipeline(named), search(named)) == (connector(plain), pipeline(plain), search(plain))
+    assert [feature["name"] for feature in feature_set(named)["featureset"]["features"]] == ["price"]
+
+
 def test_elasticsearch_has_no_pipeline_and_a_pipeline_needs_numbers_of_documents():
     assert list(connection_files("elasticsearch", connection()))[-1] == "3-search.json"
     assert list(connection_files("opensearch", connection()))[-1] == "7-pipeline.json"
@@ -103,6 +115,7 @@ def test_elasticsearch_has_no_pipeline_and_a_pipeline_needs_numbers_of_documents
     [
         ({"features": ["title=text:name"]}, "a feature is a name, or a name and where it is from"),
         ({"features": ["price", "price=field:net"]}, "give each feature once"),
+        ({"features": ["_score", "bm25=_score"]}, "the engine has one score of its own; got it as _score and bm25"),
         ({"model": "a/b"}, "a model's name is"),
         ({"url": "rankloop:8080"}, "the service's address is such as http://rankloop:8080; got 'rankloop:8080'"),
     ],
@@ -118,4 +131,4 @@ def test_a_mistake_is_a_sentence(given, said):
 
 def test_a_feature_is_a_number_of_the_document_unless_it_says_otherwise():
     assert Feature.parsed("price") == ("price", "field", "price")
-    assert Feature.parsed("_score") == ("_score", "field", "_score")
+    assert Feature.parsed("_score") == ("_score", "score", "_score")

@@ -110,6 +110,7 @@ def closed(diary):
 def test_two_equal_arms_agree_on_every_page_and_nothing_is_said():
     settings = shop(start=Weights((1.0, 0.0, 0.0, 0.0)))
     diary = started(settings)
+    assert report(diary.fold.experiments.all[0]).verdict == "Nothing to say yet: no page has been interleaved."
     frozen = diary.fold.view()._replace(mode="frozen")
     ordered = X[np.argsort(-X[:, 0], kind="stable")]
     for _ in range(10):

@@ -6,7 +6,7 @@ import pytest
 from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.hits import RescoreBody, page_to_rank, rescored
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import IncomingOrder, ModelSettings
 
 from .diary import FOR_ALL
 
@@ -43,6 +43,19 @@ def test_features_come_from_the_log_named_queries_the_score_and_the_document():
         {"title": 9.5, "body": 0.0, "_score": 7.25, "price": 120.0, "reviews.stars": 4.5, "meaning": 0.75},
         {"title": 8.0, "body": 2.0, "_score": 6.5, "price": 45.5, "reviews.stars": 3.0},  # a vector too far away
     ]
+
+
+def test_the_engines_score_has_the_name_of_the_feature_that_the_model_starts_with():
+    settings = settings_of("bm25", "price", start=IncomingOrder("bm25"))
+    assert ranked({"hits": HITS}, settings)[2] == [{"bm25": 7.25, "price": 120.0}, {"bm25": 6.5, "price": 45.5}]
+    logged = HITS[0] | {"matched_queries": {"bm25": 3.0}}
+    assert ranked({"hits": [logged]}, settings)[2] == [{"bm25": 3.0, "price": 120.0}]  # a value of its own comes first
+    documents = {"id": ["pine", "oak"], "price": [45.5, 120], "_score": [6.5, 7.25]}
+    came, page, features = ranked({"documents": documents}, settings)
+    assert came == ["pine", "oak"]
+    assert [candidate.id for candidate in page.candidates] == ["oak", "pine"]  # the engine's order
+    assert features == [{"price": 120.0, "bm25": 7.25}, {"price": 45.5, "bm25": 6.5}]
+    assert ranked({"hits": HITS}, settings_of("bm25", missing=0.0))[2] == [{}, {}]  # nobody said that it is the score
 
 
 def test_what_was_logged_comes_before_a_named_query_and_that_before_a_field():

@@ -16,7 +16,7 @@ def connect(
         list[str],
         typer.Option(
             help="price (a number of the documents), price=field:net_price, title=match:title (a text score), "
-            "meaning=knn:embedding (a vector's), _score (the engine's own); repeat it for each feature."
+            "meaning=knn:embedding (a vector's), _score or bm25=_score (the engine's own); repeat it for each feature."
         ),
     ],
     model: Annotated[str, typer.Option(help="The live model.")] = "search",

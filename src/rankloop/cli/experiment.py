@@ -57,7 +57,7 @@ def _show(experiment: dict[str, Any], json: bool) -> None:
     state = "running" if experiment["stopped"] is None else "ended"
     pages = f"{experiment['pages']:,} pages, {experiment['credited']:,} of them credited"
     out.print(f"experiment {experiment['id']}, {state}: {pages}", markup=False)
-    made = table("arm", "clicks", "of the credit", "margin", "95 %, at any time")
+    made = table("arm", "credit", "of all credit", "margin", "95 %, at any time")
     for arm in experiment["arms"]:
         found, part = arm["against_first"], arm["share"]
         interval = f"{found['low']:+.3f} to {found['high']:+.3f}" if found else "–"

@@ -128,7 +128,7 @@ def _show_evaluation(replayed: "Replayed", evaluation: "Evaluation") -> None:
         print_values("difference", evaluation.differences)
     if any(value.policy == LIVE_NOW for value in evaluation.values):
         out.print(f"\n{LIVE_NOW}: it has learned from these very impressions, which flatters it")
-    print_refusals(evaluation.values)
+    print_refusals(evaluation.values, " ".join(replayed.conclusion.sentences))
 
 
 def print_values(title: str, values: "list[Value]") -> None:
@@ -145,13 +145,16 @@ def print_values(title: str, values: "list[Value]") -> None:
     print_table(made)
 
 
-def print_refusals(values: "list[Value]") -> None:
-    """Why there is no value, where it was refused: each kind of reason once, with the figures of the first."""
+def print_refusals(values: "list[Value]", said: str = "") -> None:
+    """Why there is no value, where it was refused: each kind of reason once, with the figures of the first; and not
+    again if it was `said` before."""
     reasons: dict[str, tuple[str, list[str]]] = {}
     for value in values:
         if reason := value.estimate.reason:
             # Before the colon stand the figures of one estimate, after it what they mean.
             kind = reason.partition(": ")[2] or reason
+            if kind in said:
+                continue
             reasons.setdefault(kind, (reason, []))[1].append(f"{value.policy}, {value.estimator}")
     for reason, refused in reasons.values():
         err.print(f"refused: {'; '.join(dict.fromkeys(refused))}: {reason}", markup=False)

@@ -26,7 +26,10 @@ def import_(
     ] = None,
     out: Out = "-",
 ) -> None:
-    """Write the settings of a live model that starts from weights learned elsewhere, for `POST /v1/models`."""
+    """Write the settings of a live model that starts from weights learned elsewhere.
+
+    Create it with `rankloop models create --from FILE`, or send the settings to `POST /v1/models`.
+    """
     from rankloop.interchange.weights import read_weights, starting_settings
 
     model = read_weights(source)
@@ -60,7 +63,8 @@ def warm_up(
 ) -> None:
     """Write the settings of a live model that starts from an old click log, which needs no propensities.
 
-    Send them to `POST /v1/models`. What was learned is printed.
+    Create it with `rankloop models create --from FILE`, or send the settings to `POST /v1/models`. What was learned is
+    printed.
     """
     from rankloop.logs.clicked import read_clicks, with_features
     from rankloop.logs.warming import warm_up
@@ -97,4 +101,5 @@ def _write(out: str, settings: dict[str, Any], what: str) -> None:
     if out == "-":
         sys.stdout.write(json_text(settings))
     else:
-        err.print(f"{write_text(out, [json_text(settings)])}: {what}; send it to POST /v1/models", markup=False)
+        path = write_text(out, [json_text(settings)])
+        err.print(f"{path}: {what}; make the model with: rankloop models create --from {path}", markup=False)

@@ -7,14 +7,16 @@ MISSING = "–"
 
 
 def count(value: float | None) -> str:
-    """A count; graded clicks may have a fraction.
+    """A count; graded clicks may have a fraction, of which a small one must not look like nothing.
 
-    >>> count(12345), count(2.5), count(None)
-    ('12,345', '2.5', '–')
+    >>> count(12345), count(2.5), count(0.02), count(0.1 + 0.2), count(None)
+    ('12,345', '2.5', '0.02', '0.3', '–')
     """
     if value is None:
         return MISSING
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    if abs(value - round(value)) < 1e-9:
+        return f"{round(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 1 else f"{value:.2g}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

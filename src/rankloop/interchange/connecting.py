@@ -17,7 +17,7 @@ from rankloop.errors import SettingsError
 from rankloop.settings import NAME
 
 SCORE = "_score"
-KINDS = ("field", "match", "knn")
+KINDS = ("field", "match", "knn", "score")
 RANK_SCORE, IMPRESSION = "rankloop_score", "rankloop_impression"
 LOGGED = "rankloop_features"
 DEEP = 100
@@ -25,7 +25,8 @@ DEEP = 100
 
 
 class Feature(NamedTuple):
-    """A feature and where the engine has it: a document's number, the text score of a field, or a vector's."""
+    """A feature and where the engine has it: a document's number, the text score of a field, a vector's, or the score
+    that the engine itself sorts by."""
 
     name: str
     kind: str
@@ -33,17 +34,20 @@ class Feature(NamedTuple):
 
     @classmethod
     def parsed(cls, text: str) -> "Feature":
-        """`price`, `price=field:net_price`, `title=match:title`, `meaning=knn:embedding`, or `_score`.
+        """`price`, `price=field:net_price`, `title=match:title`, `meaning=knn:embedding`, `_score` or `bm25=_score`.
 
-        >>> Feature.parsed("title=match:name")
-        Feature(name='title', kind='match', field='name')
+        >>> Feature.parsed("title=match:name"), Feature.parsed("bm25=_score")
+        (Feature(name='title', kind='match', field='name'), Feature(name='bm25', kind='score', field='_score'))
         """
         name, _, source = text.partition("=")
-        kind, _, field = source.partition(":") if source else ("field", "", name)
+        if SCORE in (source, text):
+            kind, field = "score", SCORE
+        else:
+            kind, _, field = source.partition(":") if source else ("field", "", name)
         if kind not in KINDS or not field or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
             raise SettingsError(
                 f"connect: a feature is a name, or a name and where it is from, such as price, price=field:net_price, "
-                f"title=match:title or meaning=knn:embedding; got {text!r}"
+                f"title=match:title, meaning=knn:embedding or bm25=_score; got {text!r}"
             )
         return cls(name, kind, field)
 
@@ -68,11 +72,13 @@ class Connection(NamedTuple):
         names = [feature.name for feature in parsed]
         if not names or len(set(names)) < len(names):
             raise SettingsError(f"connect: give each feature once, at least one; got {', '.join(names) or 'none'}")
+        if len(twice := [feature.name for feature in parsed if feature.kind == "score"]) > 1:
+            raise SettingsError(f"connect: the engine has one score of its own; got it as {' and '.join(twice)}")
         return cls(model, url.rstrip("/"), parsed, id_field, query_path)
 
     def kind(self, *kinds: str) -> list[Feature]:
-        """The features of some kinds, without the engine's own score."""
-        return [feature for feature in self.features if feature.kind in kinds and feature.name != SCORE]
+        """The features of some kinds."""
+        return [feature for feature in self.features if feature.kind in kinds]
 
 
 def connection_files(engine: str, connection: Connection) -> dict[str, Any]:
@@ -105,7 +111,8 @@ def live_model(connection: Connection) -> dict[str, Any]:
     """The settings of the live model, which starts in the engine's order: by its score, or by where hits stand. A named
     query that does not match has no score, which counts as 0."""
     names = [feature.name for feature in connection.features]
-    start = {"from": "incoming", "feature": SCORE} if SCORE in names else "incoming"
+    scores = connection.kind("score")
+    start = {"from": "incoming", "feature": scores[0].name} if scores else "incoming"
     return {"name": connection.model, "features": names, "missing": 0.0, "start": start}
 
 
@@ -174,7 +181,7 @@ def pipeline(connection: Connection) -> dict[str, Any]:
     numbers = connection.kind("field")
     inputs = {"id": connection.id_field, **{_parameter(f.name): f.field for f in numbers}}
     first: list[dict[str, Any]] = []
-    if any(feature.name == SCORE for feature in connection.features):
+    if connection.kind("score"):
         inputs[_parameter(SCORE)] = "previous_score"
         first = [{"rerank": {"by_field": {"target_field": numbers[0].field, "keep_previous_score": True}}}]
     if connection.query_path:
@@ -196,7 +203,7 @@ def pipeline(connection: Connection) -> dict[str, Any]:
 
 def _columns(connection: Connection) -> list[str]:
     names = [feature.name for feature in connection.kind("field")]
-    return [*names, SCORE] if any(feature.name == SCORE for feature in connection.features) else names
+    return [*names, SCORE] if connection.kind("score") else names
 
 
 def _parameter(name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 import numpy as np
 
+from rankloop.display import counted
 from rankloop.errors import SettingsError
 from rankloop.live.events import Event, ExperimentStarted, Impression, decode
 from rankloop.live.interleaving import credit
@@ -225,8 +226,10 @@ def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[st
     """The arm that wins, if one does, and the sentence."""
     names, first = experiment.arms, experiment.arms[0]
     yet = " yet" if experiment.stopped is None else ""
+    if experiment.pages == 0:
+        return None, f"Nothing to say{yet}: no page {'has been' if yet else 'was'} interleaved."
     if experiment.credited == 0 or any(margin is None for margin in found[1:]):
-        seen = f"{experiment.pages:,} interleaved pages, and no click that tells the arms apart"
+        seen = f"{counted(experiment.pages, 'interleaved page')}, and no click that tells the arms apart"
         return None, f"Nothing to say{yet}: {seen}."
     if (parts := experiment.margins[0].parts) < FEWEST:
         seen = f"clicks that tell the arms apart came from about {parts}"

@@ -3,6 +3,9 @@
 hits       as OpenSearch and Elasticsearch answer a search. A feature is looked up in the learning-to-rank log
            (`fields._ltrlog`), among scores of named queries (`matched_queries`), as `_score`, or in `_source`.
 documents  one list per field, as ML Commons' `ml_inference` sends them: {"id": ["a", "b"], "price": [9.5, 12.0]}
+
+The engine's own score may have a name of its own: it is the feature that the model starts with, where nothing else has
+a value for it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +16,7 @@ import msgspec
 from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.requests import Candidate, Id, RankBody, Segment, Text
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import IncomingOrder, ModelSettings
 from rankloop.settings import in_words
 
 SCORE = "_score"
@@ -100,6 +103,14 @@ def rescored(came: list[str], ranked: Ranked) -> Rescored:
     return Rescored(ranked.impression, scores, ranked.ranking, ranked.group, ranked.version, ranked.reason)
 
 
+def score_name(settings: ModelSettings) -> str:
+    """The feature that the engine's own score is: `_score`, or else the one whose order the model starts in."""
+    start = settings.start
+    if SCORE in settings.sent or not isinstance(start, IncomingOrder) or start.feature is None:
+        return SCORE
+    return settings.names[start.feature] if isinstance(start.feature, int) else start.feature
+
+
 def _of_hit(hit: Hit, entry: str | None, settings: ModelSettings) -> Candidate:
     logged = _logged(hit, entry)
     scores = hit.matched_queries if isinstance(hit.matched_queries, dict) else {}
@@ -110,6 +121,8 @@ def _of_hit(hit: Hit, entry: str | None, settings: ModelSettings) -> Candidate:
             value = scores.get(name)
         if value is None:
             value = hit.score if name == SCORE else _at(hit.source, name)
+        if value is None and name == score_name(settings):
+            value = hit.score
         if value is not None:
             features[name] = _number(hit.id, name, value)
     return Candidate(hit.id, features)
@@ -153,26 +166,28 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
     for name, values in documents.items():
         if len(values) != len(ids):
             raise _bad("documents", f"there are {len(ids)} ids, and {len(values)} values of {name!r}")
+    lists = {feature: documents[feature] for feature in settings.sent if feature in documents}
+    if SCORE in documents and (named := score_name(settings)) in settings.sent:
+        lists.setdefault(named, documents[SCORE])
     candidates = [
         Candidate(
             name,
             {
-                feature: _number(name, feature, documents[feature][place])
-                for feature in settings.sent
-                if feature in documents and documents[feature][place] is not None
+                feature: _number(name, feature, values[place])
+                for feature, values in lists.items()
+                if values[place] is not None
             },
         )
         for place, name in enumerate(ids)
     ]
     if SCORE in documents:
         # A pipeline that brings the engine's score along has sorted by something else in between.
-        candidates.sort(key=lambda candidate: -_of(candidate).get(SCORE, 0.0))
+        scores = [
+            0.0 if value is None else _number(name, SCORE, value)
+            for name, value in zip(ids, documents[SCORE], strict=True)
+        ]
+        candidates = [candidates[place] for place in sorted(range(len(ids)), key=lambda place: -scores[place])]
     return candidates, ids
-
-
-def _of(candidate: Candidate) -> dict[str, float]:
-    assert isinstance(candidate.features, dict)
-    return candidate.features
 
 
 def _number(document: str, name: str, value: Any) -> float:

@@ -242,9 +242,8 @@ def _read_row(path: Path) -> dict[str, Any] | None:
     try:
         row: dict[str, Any] = pq.read_table(path, schema=SCHEMA).to_pylist()[0]
     except (OSError, pa.ArrowException, IndexError) as error:
-        raise DataError(
-            f"{path} is not a record of a run, or is damaged ({error}); delete it to run it again"
-        ) from None
+        why = "" if isinstance(error, pa.ArrowInvalid) else f" ({error})"  # Arrow's own words say the path again
+        raise DataError(f"{path} is not a record of a run, or is damaged{why}; delete it to run it again") from None
     return row | {"settings": json.loads(row["settings"]), "manifest": json.loads(row["manifest"])}
 
 
@@ -354,8 +353,18 @@ def read_results(folder: str | Path) -> Results:
         from rankloop.studies.found import find_records
 
         return with_folder(Results(study, read_records(folder, find_records(folder, study))), folder)
-    except (OSError, pa.ArrowException, msgspec.DecodeError, KeyError, ValueError) as error:
+    except pa.ArrowException:
+        raise damaged_summary(folder) from None
+    except (OSError, msgspec.DecodeError, KeyError, ValueError) as error:
         raise DataError(f"{folder} holds no readable results: {error}") from None
+
+
+def damaged_summary(folder: Path) -> DataError:
+    """What is said of a folder whose results.parquet is no Parquet file: it is made from the records of its runs."""
+    remedy = "delete it: the runs in runs/ are read instead, and `rankloop report` works again"
+    if not (folder / "runs").is_dir():
+        remedy = "delete it and run the study again"
+    return DataError(f"{folder / 'results.parquet'} is damaged; {remedy}")
 
 
 def _read_study(folder: Path) -> Study:

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from rankloop import __version__
-from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.errors import RequestError, StateError, StoreError
 from rankloop.live.http.statuses import status_of
 from rankloop.live.keys import WHO, Keyring, digest
 from rankloop.live.local import is_local, is_own_origin
@@ -116,9 +116,14 @@ class Site:
 
     def _trouble(self, request: Request, error: RequestError | StoreError) -> Response:
         """A page that says what is wrong, to a person who may know."""
-        status = status_of(error)
+        status, message = status_of(error), str(error)
         title = "Not found" if status == 404 else "Something went wrong"
-        return self.page(request, "trouble.html", status=status, title=title, message=str(error))
+        if isinstance(error, StoreError) and not isinstance(error, StateError):
+            title, message = (
+                "The store is down",
+                f"nothing was changed, and there is nothing to see here until it is back: {message}",
+            )
+        return self.page(request, "trouble.html", status=status, title=title, message=message)
 
     def _finished(self, response: R) -> R:
         for name, value in HEADERS.items():

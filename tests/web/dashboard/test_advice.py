@@ -28,23 +28,42 @@ def model(mode="learning", guarded=False, **more):
     return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode, guarded=guarded))
 
 
-def told(reading=SEEN, states=WELL, guard=None, alerts=(), **more):
+def told(reading=SEEN, states=WELL, guard=None, alerts=(), experiment=None, **more):
     one = model(**more)
     guard = guard or Guard()
     reading = reading._replace(guard=guard)
-    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts)
+    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts, experiment)
+
+
+def running(better):
+    return types.SimpleNamespace(better=better)
+
+
+def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_is_decided():
+    assert told().label == "Or start an experiment"
+    assert told(experiment=running(None)).label == "See the experiment"
+    for guard in (None, compared(0.7, 0.5)):
+        decided = told(guard=guard, experiment=running("learned"))
+        assert decided.text.startswith("Stop the experiment: it is decided")
+        assert decided.address == "/models/shop/experiments"
+    assert "Few people see it now" in told(guard=compared(0.5, 0.7), guarded=True, experiment=running("incoming")).text
 
 
 @pytest.mark.parametrize(
     ("given", "text", "address"),
     [
-        ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped: Restart.", "/service"),
+        ({"states": [State("Learner", "bad", "stopped", "Restart.")]}, "Learner stopped. Restart.", ""),
+        (
+            {"states": [State("Store", "bad", "down", "Bring it back.", "no connection")]},
+            "Store down. Bring",
+            "/service",
+        ),
         ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
         ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
-        ({"guards": Guards(control=0.0)}, "control group", "/new"),
+        ({"guards": Guards(control=0.0)}, "an experiment needs no control group", "/models/shop/experiments"),
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
         ({}, "too little to compare", "/models/shop/experiments"),

@@ -7,7 +7,7 @@ import pytest
 from rankloop.web.dashboard import health
 
 NOW = 1_000_000
-MODEL = SimpleNamespace(id=7)
+MODEL = SimpleNamespace(id=7, damage=None)
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +37,28 @@ def test_the_state_of_the_learner(of, waiting_since, tone, word):
     state = health.learner_state(of, MODEL, waiting_since)
     assert (state.part, state.tone, state.word) == ("Learner", tone, word)
     assert bool(state.note) == (tone != "good")
+    assert state.why == (of.learner.error if word == "waiting" else "")
+
+
+def test_a_learner_that_waits_for_a_store_that_is_down_has_no_trouble_of_its_own():
+    store, learner = health.states(service(error="no connection"), "no connection", MODEL)
+    assert (store.tone, store.why) == ("bad", "no connection")
+    assert learner == ("Learner", "plain", "waiting for the store", "", "")
+
+
+def test_a_model_whose_state_is_damaged_comes_before_the_store():
+    damaged = SimpleNamespace(id=7, damage="its kept state is damaged; refold it")
+    model, store, _ = health.states(service(), None, damaged)
+    assert (model.part, model.tone, store.tone) == ("Model", "bad", "good")
+    assert model.note.endswith("its kept state is damaged; refold it.")
 
 
 def test_a_store_that_does_not_answer_says_why_and_what_that_costs():
-    assert health.store_state(None) == ("Store", "good", "healthy", "")
+    assert health.store_state(None) == ("Store", "good", "healthy", "", "")
     down = health.store_state("no response for 1.5 s")
     assert (down.tone, down.word) == ("bad", "down")
-    assert down.note.startswith("no response for 1.5 s. Until it recovers")
+    assert down.note.startswith("Bring it back: until then, pages keep your engine’s order")
+    assert down.why == "no response for 1.5 s"
 
 
 def test_nothing_is_behind_where_nothing_waits_or_the_clock_went_back():

@@ -34,6 +34,10 @@ def test_a_mean_has_the_normal_interval_of_its_pages():
     )
 
 
+def test_clicks_are_never_fewer_than_none():
+    assert intervals.mean(Sums(3, 1.0, 1.0)).low == 0.0
+
+
 def test_too_little_is_not_made_into_an_interval():
     assert intervals.mean(Sums()) == Estimate(None)
     assert intervals.mean(Sums(1, 2.0, 4.0)) == Estimate(2.0)

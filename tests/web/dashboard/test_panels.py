@@ -27,7 +27,7 @@ def model(weights=(0.1, -3.0, 0.0, 2.0), mode="learning", version=5):
     view = SimpleNamespace(
         mode=mode, guarded=False, model=SimpleNamespace(ranker=SimpleNamespace(weights=np.array(weights)))
     )
-    return SimpleNamespace(id=1, settings=shop(), version=version, view=lambda: view)
+    return SimpleNamespace(id=1, settings=shop(), version=version, damage=None, view=lambda: view)
 
 
 def service(fates=None):
@@ -140,6 +140,7 @@ def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
     assert found.pages == 8
     assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
     assert card(one, None).verdict.words == "Too early to say"
+    assert card(one, None, store_down=True).verdict.words == "Not known now"
 
 
 def test_clicks_per_page_of_both_orders_since_the_model_was_made():

@@ -107,6 +107,8 @@ def test_an_experiment_is_started_watched_and_stopped(tmp_path, visit, pictures)
         assert "interleaved" in groups
         expect(report).to_contain_text(re.compile("[1-9][0-9]* interleaved pages"))
         page.screenshot(path=pictures / "experiment.png")
+        page.goto(f"{service.url}/models/shop")
+        page.locator("#five").get_by_role("link", name="See the experiment").click()
         page.locator("#stop-experiment").click()
         expect(page.get_by_role("status")).to_have_text("The experiment has been stopped.")
         expect(page.locator("#start-experiment")).to_be_visible()
@@ -130,6 +132,13 @@ def test_a_challenger_learns_in_shadow_and_is_promoted(tmp_path, visit, pictures
         page.goto(f"{service.url}/models/next")
         expect(page.locator("#answer .words")).to_have_text("Challenges shop")
         expect(page.locator("#walk")).to_have_count(0)
+        expect(page.locator("#five")).to_contain_text("Learning in shadow since")
+        for tab in ("queries", "experiments"):
+            page.goto(f"{service.url}/models/next/{tab}")
+            expect(page.locator("main")).to_contain_text("ranks none of its own")
+            expect(page.get_by_role("link", name="Connect your search")).to_have_count(0)
+            expect(page.locator("#start-experiment")).to_have_count(0)
+        page.goto(f"{service.url}/models/next")
         page.locator("#five").get_by_role("link", name="Experiments").click()
         page.locator("#promote-next").click()
         page.locator("#confirm").click()
@@ -167,18 +176,23 @@ def test_a_stopped_store_is_shown_as_such_with_the_numbers_from_before(visit, pi
         running(server.new_database(), prepare=lambda store: make_past(store, shop(), 3, 4)) as service,
     ):
         page = visit(f"{service.url}/models/shop")
-        store = page.locator("#states li", has_text="Store")
+        store = page.locator("#states li", has=page.locator("strong", has_text="Store"))
         expect(store).to_contain_text("healthy")
         server.stop()
         expect(store).to_contain_text("down")
-        expect(store).to_contain_text("pages keep the incoming order")
+        expect(store).to_contain_text("pages keep your engine’s order")
+        expect(page.locator("#states li", has_text="Learner")).to_contain_text("waiting for the store")
+        expect(page.locator("#answer .as-of")).to_contain_text("As of")
         expect(page.locator(FACT.format("pages closed"))).to_have_text("12")
         page.screenshot(path=pictures / "store.png")
         assert rank(service)["group"] == "fallback"
+        page.goto(f"{service.url}/models/shop/experiments")
+        expect(page.locator("#stale")).to_contain_text("The store is down.")
         page.goto(service.url)
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("down")
+        expect(page.locator("#states li", has=page.locator("strong", has_text="Store"))).to_contain_text("down")
+        assert page.locator("#states").bounding_box()["y"] < page.locator("#models").bounding_box()["y"]
         server.start()
-        expect(page.locator("#states li", has_text="Store")).to_contain_text("healthy")
+        expect(page.locator("#states li", has=page.locator("strong", has_text="Store"))).to_contain_text("healthy")
 
 
 def test_a_service_that_is_gone_is_said_to_be_gone(tmp_path, visit):

@@ -48,4 +48,10 @@ def test_points_begin_where_somebody_could_say_and_have_gaps_where_nobody_could(
 
 def test_an_answer_without_an_upper_end_is_drawn_too():
     endless = Verdict("good", "", "", 0.5, 0.25, math.inf)
-    assert points([Known(1000, 1, endless)]) == [(1.0, 50.0, 25.0, math.inf)]
+    drawn = points([Known(1000, 1, endless), Known(2000, 2, endless)])
+    assert drawn == [(1.0, 50.0, 25.0, math.inf), (2.0, 50.0, 25.0, math.inf)]
+
+
+def test_one_answer_alone_is_no_line():
+    known, nobody = Verdict("open", "", "", 0.1, -0.05, 0.2), Verdict("bad", "", "")
+    assert points([Known(1000, 1, known), Known(2000, 2, nobody)]) == []

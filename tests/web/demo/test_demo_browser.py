@@ -309,10 +309,14 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     assert page.locator(".why[open] .reasons").bounding_box()["x"] >= 0
     page.locator(".why summary").first.tap()
     was = impression(page)
+    page.locator("#results button.link").nth(7).scroll_into_view_if_needed()
+    stood = page.evaluate("scrollY")
     page.locator("#results button.link").nth(7).tap()
     page.wait_for_selector(f"#results:not([data-impression='{was}'])")
     assert page.locator(".move.up").count() >= 1
-    # What the click did is on the screen, however far down it was.
+    # The page stays where it was, and what the click did is on the screen, however far down it was.
+    still(page)
+    assert abs(page.evaluate("scrollY") - stood) < 150
     page.locator("#results li").last.scroll_into_view_if_needed()
     box = page.locator("#lesson").bounding_box()
     assert box["y"] >= 0

@@ -171,8 +171,11 @@ def test_a_damaged_study_is_told_and_the_others_are_shown(client, results, name)
     page = client.get("/study/damaged")
     assert page.status_code == 200
     assert "A small study" in text_of(client.get("/study/small"))
-    if name == "study.toml":
-        assert "study.toml cannot be read" in text_of(page)
+    told = {"study.toml": "study.toml cannot be read", "results.parquet": "results.parquet is damaged; delete it"}
+    for shown in (page, client.get("/")):  # the list knows it as well as the page
+        assert told[name] in text_of(shown)
+        assert "unreadable" in text_of(shown)
+    assert "unreadable" in text_of(client.get("/study/damaged/standing"))
 
 
 def test_an_empty_folder_says_how_to_fill_it(tmp_path):

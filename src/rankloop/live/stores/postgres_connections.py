@@ -101,7 +101,9 @@ class Server:
                 while cursor.nextset():
                     pass
         except psycopg.Error as error:
-            raise StoreError(f"{self}: {_one_line(error)}; check the address, and that the server is up") from None
+            # The driver asks whether the server is running; what to do about it is said after it.
+            reason = _one_line(error).partition(" Is the server running")[0]
+            raise StoreError(f"{self}: {reason}; check the address, and that the server is up") from None
         return connection
 
     def lock_key(self, name: str) -> int:

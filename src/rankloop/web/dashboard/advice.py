@@ -8,6 +8,7 @@ import numpy as np
 
 from rankloop.display import counted, listed
 from rankloop.live.alerts import Alert
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
@@ -34,13 +35,19 @@ class Advice(NamedTuple):
 
 
 def to_do(
-    model: LiveModel, reading: Reading, verdict: Verdict, states: Sequence[State], alerts: Sequence[Alert]
+    model: LiveModel,
+    reading: Reading,
+    verdict: Verdict,
+    states: Sequence[State],
+    alerts: Sequence[Alert],
+    experiment: ExperimentReport | None = None,
 ) -> Advice:
-    """The next step: the most urgent thing first."""
+    """The next step: the most urgent thing first. `experiment`: the one that is running."""
     place = f"/models/{quote(model.settings.name)}"
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
-        return Advice("bad", f"{broken.part} {broken.word}: {broken.note}", "Look at the service", "/service")
+        text = f"{broken.part} {broken.word}. {broken.note}"
+        return Advice("bad", text, *(("See why", "/service") if broken.why else ()))
     if other := model.settings.challenges:
         text = f"Wait until it has learned, then compare it with {other}: promote it or drop it."
         return Advice("open", text, "Experiments", f"/models/{quote(other)}/experiments")
@@ -54,14 +61,20 @@ def to_do(
     if model.view().mode != "learning":
         return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
     if not model.settings.guards.compares:
-        text = "Make a model with a control group, so that its gain can be measured."
-        return Advice("open", text, "New model", "/new")
+        label = "Start an experiment" if experiment is None else "See the experiment"
+        return Advice(
+            "open", "Ask people whether it helps: an experiment needs no control group.", label, f"{place}/experiments"
+        )
     if alerts:
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)
+    if experiment is not None and experiment.better is not None:
+        text = "Stop the experiment: it is decided, and half of what its people see is still the other order’s."
+        return Advice("open", text, "See who won", f"{place}/experiments")
     if verdict.tone == "good":
         return Advice("good", "Nothing. It keeps learning by itself.", "See where it helps", f"{place}/queries")
-    return Advice("open", _wait(reading, model), "Or start an experiment", f"{place}/experiments")
+    label = "Or start an experiment" if experiment is None else "See the experiment"
+    return Advice("open", _wait(reading, model), label, f"{place}/experiments")
 
 
 def _wait(reading: Reading, model: LiveModel) -> str:
@@ -84,6 +97,8 @@ def _round(number: int) -> int:
 
 def changed(model: LiveModel, reading: Reading, now: int) -> str:
     """What is different from a day ago, or from the beginning: the weights that moved most, and the last decision."""
+    if reading.is_unread:
+        return "Not known now."
     sentences = []
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]

@@ -15,7 +15,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.web.bars import largest
 from rankloop.web.dashboard import intervals
 from rankloop.web.dashboard.intervals import Estimate, Sums
-from rankloop.web.dashboard.plain_words import feature_name, unit_of
+from rankloop.web.dashboard.plain_words import CLICK_THROUGH, feature_name, rate_of, unit_of
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import (
     CONTROL,
@@ -127,7 +127,7 @@ class Chart(NamedTuple):
     name: str
     title: str
     caption: str
-    """What it shows, and how it is computed; {during}, {reward} and {clicks} are filled in."""
+    """What it shows, and how it is computed; {during}, {reward}, {clicks} and {rate} are filled in, as in the title."""
     plot: Callable[[Source], Plot]
     empty: str = "No data yet. Closed pages will appear here."
     of_network: str = ""
@@ -214,15 +214,17 @@ def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
 
 
 def click_through(source: Source) -> Plot:
-    """Click-through by rank."""
+    """Click-through by rank; of graded actions, what they are worth."""
     groups = source.reading.groups
     ranks = range(1, max((max(by_rank) for by_rank in groups.values()), default=0) + 1)
     series = []
     for group, label, line in GROUPS:
         if group in groups:
             estimates = [intervals.share(groups[group].get(rank, Sums())) for rank in ranks]
-            series.append(_line(label, [_in_percent(one) for one in estimates], line))
-    return Plot(list(ranks), "rank", "click-through", series, unit="%", points=True)
+            is_share = rate_of(source.settings) == CLICK_THROUGH
+            series.append(_line(label, [_in_percent(one) if is_share else one for one in estimates], line))
+    unit = "%" if rate_of(source.settings) == CLICK_THROUGH else ""
+    return Plot(list(ranks), "rank", rate_of(source.settings), series, unit=unit, points=True)
 
 
 def _in_percent(one: Estimate) -> Estimate:
@@ -252,7 +254,7 @@ def propensities(source: Source) -> Plot:
     if reading.looks is not None and (measured := _measured(reading.looks, len(ranks))) is not None:
         series.append(measured)
     if raw := _relative_click_through(reading.ever.get(LEARNED, {}), ranks):
-        series.append(Line("raw click-through", raw, line=3))
+        series.append(Line(f"raw {rate_of(source.settings)}", raw, line=3))
     return Plot(ranks if series else [], "rank", "looks vs. rank 1", series, unit="%", points=True)
 
 
@@ -321,14 +323,14 @@ CHARTS = {
             rewards,
         ),
         Chart(
-            "click-through", "Click-through by rank",
-            f"Clicks per impression at each rank, {{during}}. The band is Wilson’s 95 % interval, {PAGES}.",
+            "click-through", "{Rate} by rank",
+            f"{{Clicks}} per impression at each rank, {{during}}. The band is Wilson’s 95 % interval, {PAGES}.",
             click_through,
         ),
         Chart(
             "propensities", "How far people look",
             "How often each rank is looked at, relative to the first, all time: as this model assumes or has learned "
-            "it, and as randomised swaps of neighbours measure it, with a 95 % interval. Raw click-through beside it: "
+            "it, and as randomised swaps of neighbours measure it, with a 95 % interval. Raw {rate} beside it: "
             "it also falls because better results stand higher.",
             propensities,
         ),

@@ -13,8 +13,9 @@ from starlette.responses import RedirectResponse, Response
 
 from rankloop.learners import LEARNERS
 from rankloop.live import challenging, experimenting, models
-from rankloop.live.errors import RequestError
-from rankloop.live.experiments import INCOMING, LEARNED
+from rankloop.live.challengers import ChallengerReport
+from rankloop.live.errors import RequestError, StateError, StoreError
+from rankloop.live.experiments import INCOMING, LEARNED, ExperimentReport
 from rankloop.live.http.statuses import status_of
 from rankloop.live.kept import summary_of
 from rankloop.live.registry import LiveModel
@@ -149,14 +150,22 @@ class Deciding:
     # Experiments
 
     async def _experiments(self, request: Request) -> Response:
-        model = self._frame.model(request)
-        reports = await experimenting.experiments(self._service, model)
+        model, trouble = self._frame.model(request), None
         part = "hx-request" in request.headers
+        reports: list[ExperimentReport] = []
+        challengers: list[ChallengerReport] = []
+        try:
+            reports = await experimenting.experiments(self._service, model)
+            challengers = [] if part else await challenging.challengers(self._service, model)
+        except StateError:
+            raise
+        except StoreError as error:
+            trouble = str(error)
         return self._frame.tab(
             request, "experiments", "experiments-part.html" if part else "experiments.html", model, oob=part,
             reports=reports, running=next((one for one in reports if one.stopped is None), None),
             arms=self._arms(model), arm_name=arm_name, done=DONE.get(request.query_params.get("done", ""), ""),
-            challengers=[] if part else await challenging.challengers(self._service, model),
+            challengers=challengers, trouble=trouble, read_at=None,
             learners=[name for name, kind in LEARNERS.items() if not kind.needs_grades()],
         )  # fmt: skip
 

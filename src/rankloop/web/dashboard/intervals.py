@@ -34,14 +34,16 @@ class Sums(NamedTuple):
 
 
 def mean(sums: Sums) -> Estimate:
-    """The mean, with the normal interval mean ± 1.96·sd/√n.
+    """The mean, with the normal interval mean ± 1.96·sd/√n. What is summed is never negative, so neither is its mean:
+    an interval that would go on below 0 ends there.
 
     >>> mean(Sums(100, 50.0, 50.0))
     Estimate(value=0.5, low=0.4015..., high=0.5984...)
     """
     if sums.shown < 2:
         return Estimate(sums.mean if sums.shown else None)
-    return around(sums.mean, sums.variance / sums.shown)
+    found = around(sums.mean, sums.variance / sums.shown)
+    return found._replace(low=max(0.0, found.low or 0.0))
 
 
 def around(value: float, variance: float) -> Estimate:

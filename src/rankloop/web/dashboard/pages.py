@@ -12,6 +12,8 @@ from rankloop.live.acting import ActionEvidence
 from rankloop.live.alerts import Alert
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
+from rankloop.live.experimenting import experiments
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.http.app import Application
 from rankloop.live.preparing import USUAL
 from rankloop.live.registry import LiveModel
@@ -22,7 +24,7 @@ from rankloop.web.dashboard.deciding import DONE, OFFERED, Deciding
 from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
-from rankloop.web.dashboard.plain_words import settings_in_words, unit_of
+from rankloop.web.dashboard.plain_words import rate_of, settings_in_words, unit_of
 from rankloop.web.dashboard.reading import EMPTY, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
@@ -76,8 +78,9 @@ class _Looking:
 
     async def _all(self, request: Request) -> Response:
         days, trouble = await self._frame.readings.day()
-        cards = [panels.card(model, days.get(model.id)) for model in self._service.registry.all()]
-        states = [health.store_state(trouble), health.learner_state(self._service)]
+        down = trouble is not None
+        cards = [panels.card(model, days.get(model.id), store_down=down) for model in self._service.registry.all()]
+        states = health.states(self._service, trouble)
         part = "hx-request" in request.headers
         return self._frame.page(
             request, "models-part.html" if part else "models.html", oob=part, title="Models", states=states,
@@ -91,7 +94,7 @@ class _Looking:
         charts = {name: _placed(name, "/service/charts", "") for name in SERVICE_CHARTS}
         return self._frame.page(
             request, "service-part.html" if part else "service.html", oob=part, title="Service",
-            states=[health.store_state(trouble), health.learner_state(self._service)],
+            states=health.states(self._service, trouble),
             service=panels.answers(self._service, recent), latency_minutes=LATENCY_MINUTES, charts=charts,
         )  # fmt: skip
 
@@ -113,14 +116,16 @@ class _Looking:
     async def _values(self, request: Request, model: LiveModel, over: Over) -> dict[str, Any]:
         reading = await self._frame.readings.model(model, over)
         summary = panels.summary(self._service, model, reading)
-        alerts = await self._alerts(model)
+        alerts, experiment = await self._alerts(model), await self._experiment(model)
         return {
             "over": over,
             "overs": offered(age_minutes(model)),
             "reading": reading,
+            "trouble": reading.trouble,
+            "read_at": reading.at,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
-            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts),
+            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts, experiment),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
             "exploration": panels.exploration(model, reading),
@@ -137,6 +142,13 @@ class _Looking:
             known = await asyncio.to_thread(self._service.alarms.of, model)
             return [one for one in known if one.ended is None and one.kind not in ("learner", "behind")]
         return []
+
+    async def _experiment(self, model: LiveModel) -> ExperimentReport | None:
+        """The one that is running, and what it says so far; most models have none, and nothing is read for them."""
+        if model.view().experiment is not None:
+            with suppress(StoreError):
+                return next((one for one in await experiments(self._service, model) if one.stopped is None), None)
+        return None
 
     async def _actions(self, model: LiveModel) -> list[ActionEvidence]:
         with suppress(StoreError):
@@ -162,7 +174,7 @@ class _Looking:
         found = explorer.explained(chosen, pages, model.settings, model.view()) if pages else None
         return self._frame.tab(
             request, "queries", "queries.html", model, query=query, known=known[:QUERIES], found=found,
-            looked=len(pages), trouble=trouble, reading=reading, oob=False,
+            looked=len(pages), trouble=trouble, read_at=reading.at if pages else None, reading=reading, oob=False,
             **await self._evidence(model),
         )  # fmt: skip
 
@@ -180,6 +192,7 @@ class _Looking:
         return self._frame.tab(
             request, "history", "history.html", model, done=done, snapshots=reading.snapshots,
             entries=entries(model, reading.decisions, reading.snapshots), offered=OFFERED.get(model.view().mode, ()),
+            oob=False, trouble=reading.trouble, read_at=reading.at,
         )  # fmt: skip
 
     async def _settings(self, request: Request) -> Response:
@@ -190,8 +203,9 @@ class _Looking:
 
     def _charts(self, model: LiveModel, over: Over) -> dict[str, dict[str, Any]]:
         worth = reward_of(model.settings)
-        unit = unit_of(model.settings)
-        words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit}
+        unit, rate = unit_of(model.settings), rate_of(model.settings)
+        words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit, "rate": rate}
+        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize()}
         address, query = f"{place_of(model)}/charts", f"?over={over.name}"
         return {
             name: _placed(name, address, query, words, over.refresh, linear=model.settings.is_linear)
@@ -230,7 +244,7 @@ def _placed(
     chart = CHARTS[name]
     return {
         "name": name,
-        "title": chart.title.format(Clicks=(words or {}).get("clicks", "").capitalize()),
+        "title": chart.title.format(**words or {}),
         "caption": chart.caption.format(**words or {}),
         "empty": chart.empty if linear else chart.of_network or chart.empty,
         "json": f"{address}/{name}.json{query}",

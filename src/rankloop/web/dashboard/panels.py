@@ -32,7 +32,7 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_of,
 )
-from rankloop.web.dashboard.verdict import Verdict, judged
+from rankloop.web.dashboard.verdict import UNREAD, Verdict, judged
 
 BARS = 12
 CHANGES = 8
@@ -87,12 +87,9 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     gain, base = None, control.per_page.value if control else None
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
-    found = judged(model.settings, reading.guard or Guard())
+    found = UNREAD if reading.is_unread else judged(model.settings, reading.guard or Guard())
     return {
-        "states": [
-            health.store_state(reading.trouble),
-            health.learner_state(service, model, reading.waiting_since),
-        ],
+        "states": health.states(service, reading.trouble, model, reading.waiting_since),
         "mode": model.view().mode,
         "version": model.version,
         "closed": sum(pages(ranks).shown for ranks in ever.values()),
@@ -106,7 +103,8 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
-        "ever": per_page(reading),
+        "ever": (ever_per_page := per_page(reading)),
+        "lost": lost(ever_per_page) if model.view().guarded else None,
         "verdict": found,
         "whisker": whisker(found),
         "looks": examination.sentence(reading.looks, reading.believed),
@@ -126,6 +124,18 @@ def per_page(reading: Reading) -> PerPage | None:
     """Since the model was made; None if one of the orders has had no page."""
     learned, control = (pages(reading.ever.get(group, {})) for group in (LEARNED, CONTROL))
     return PerPage(learned.mean, control.mean) if learned.shown and control.shown else None
+
+
+def lost(ever: PerPage | None) -> float | None:
+    """What a guarded model has cost, as a share of the engine's clicks, over its whole life: its comparison has begun
+    anew. None if it did better than the engine for most of that time, where the number would contradict the guard.
+
+    >>> lost(PerPage(0.6, 1.2)), lost(PerPage(1.3, 1.2))
+    (-0.5, None)
+    """
+    if ever is None or not 0 <= ever.learned < ever.control:
+        return None
+    return ever.learned / ever.control - 1
 
 
 class Whisker(NamedTuple):
@@ -174,11 +184,11 @@ class Card(NamedTuple):
         return unit_of(self.model.settings)
 
 
-def card(model: LiveModel, day: Day | None) -> Card:
-    """What the overview says about a model."""
+def card(model: LiveModel, day: Day | None, *, store_down: bool = False) -> Card:
+    """What the overview says about a model; there is no day of one that was made a moment ago, or not read yet."""
     view = model.view()
     if day is None:
-        unknown = judged(model.settings, Guard())
+        unknown = UNREAD if store_down else judged(model.settings, Guard())
         return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []])
     step = day_step(day)
     times = by_time(day.tallies, step)
@@ -201,9 +211,11 @@ def _fold(service: Service, model: LiveModel) -> Fold | None:
     return service.learner.folds().get(model.id) if service.learner else None
 
 
-def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]]:
+def _fates(service: Service, model: LiveModel) -> list[tuple[str, int]] | None:
     fold = _fold(service, model)
-    counts = dict(fold.fates) if fold else {}
+    if fold is None:
+        return None
+    counts = dict(fold.fates)
     return [(meaning, counts[fate]) for fate, meaning in FATES.items() if counts.get(fate)]
 
 

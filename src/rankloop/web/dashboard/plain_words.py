@@ -24,6 +24,14 @@ def unit_of(settings: ModelSettings) -> str:
     return "value" if settings.has_actions else "clicks"
 
 
+CLICK_THROUGH = "click-through"
+
+
+def rate_of(settings: ModelSettings) -> str:
+    """What a rank gets per impression."""
+    return "value" if settings.has_actions else CLICK_THROUGH
+
+
 class Said(NamedTuple):
     """One setting: a heading, and a sentence."""
 

@@ -73,8 +73,15 @@ class Reading(NamedTuple):
     """What the model takes examination to be."""
     unsure: str | None = None
     """What the model does not know yet."""
+    at: int | None = None
+    """When this was read, in milliseconds since 1970; None: it never was."""
     trouble: str | None = None
     """Why this is not from now."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing is known of the model, as the store has not answered once: then nothing is said of it."""
+        return self.at is None and self.trouble is not None
 
 
 class Day(NamedTuple):
@@ -104,7 +111,7 @@ class Readings:
     async def model(self, model: LiveModel, over: Over) -> Reading:
         """A model over a stretch of time."""
         reading, trouble = await self._ask((model.id, over.name), lambda: self._read(model, over))
-        return (reading or EMPTY)._replace(trouble=trouble or model.damage)
+        return (reading or EMPTY)._replace(trouble=trouble)
 
     async def day(self) -> tuple[dict[int, Day], str | None]:
         """The last 24 hours of whole pages, of every model, and what its newest kept state says about its gain."""
@@ -178,6 +185,7 @@ class Readings:
             guard=guard,
             believed=belief,
             unsure=unsure(model.settings, view.model),
+            at=now(),
         )
 
     def _newest_counts(self, model: LiveModel, snapshots: list[Snapshot]) -> tuple[Looks | None, Guard | None]:

@@ -23,6 +23,8 @@ class Document(NamedTuple):
     """How often this rank is looked at, relative to the first, as the model assumes or has learned it."""
     drawn: float | None
     """The probability that this document was put here, given those above it."""
+    title: str = ""
+    """What people read; the id if nobody said."""
 
 
 class Shown(NamedTuple):
@@ -97,11 +99,13 @@ def as_shown(
     examined = [None] * len(impression.page) if believed is None else believed.tolist()
     learned = impression.group == Group.LEARNED
     drawn = _drawn(impression, settings) if learned else [None] * len(impression.page)
-    names = impression.shown()
+    names, titles = impression.shown(), impression.titles
     pinned = set(impression.pinned)
     documents = [
-        Document(rank + 1, names[rank], float(clicks[rank]), rank in pinned, examined[rank], drawn[rank])
-        for rank in range(len(names))
+        Document(
+            rank + 1, name, float(clicks[rank]), rank in pinned, examined[rank], drawn[rank], titles.get(name, name)
+        )
+        for rank, name in enumerate(names)
     ]
     log_probability = impression.log_probability
     return Shown(

@@ -12,8 +12,10 @@ from rankloop.interchange.connecting import SCORE, Connection, connection_files
 from rankloop.interchange.rankers import json_text
 from rankloop.learners import LEARNERS
 from rankloop.live.errors import RequestError
+from rankloop.live.hits import score_name
 from rankloop.live.http.exports import exported, file_name
 from rankloop.live.registry import LiveModel
+from rankloop.live.settings import ModelSettings
 from rankloop.logs.replay.replaying import Options, Replayed, replay_store
 from rankloop.web.dashboard.deciding import DONE
 from rankloop.web.dashboard.frame import Frame, place_of
@@ -73,7 +75,7 @@ class Tools:
     async def _connect(self, request: Request) -> Response:
         model = self._frame.model(request)
         given = {name: value[: 100 * FIELD] for name, value in request.query_params.items()}
-        features = given.get("features") or "\n".join(_source(name) for name in model.settings.sent)
+        features = given.get("features") or "\n".join(_source(name, model.settings) for name in model.settings.sent)
         engine, url = given.get("engine", ""), given.get("url") or self._frame.address(request)
         files, problem = {}, ""
         if engine:
@@ -149,9 +151,11 @@ def _form(text: str) -> str:
     return text
 
 
-def _source(name: str) -> str:
-    """A feature as `rankloop connect` takes it: at first, a field of the same name."""
-    return name if name == SCORE else f"{name}=field:{name}"
+def _source(name: str, settings: ModelSettings) -> str:
+    """A feature as `rankloop connect` takes it: the engine's own score, or at first a field of the same name."""
+    if name == score_name(settings):
+        return name if name == SCORE else f"{name}={SCORE}"
+    return f"{name}=field:{name}"
 
 
 def _after_model(engine: str, made: Connection) -> list[tuple[str, Any]]:

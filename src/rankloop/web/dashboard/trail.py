@@ -50,7 +50,8 @@ def since(trail: Sequence[Known], tone: str) -> Since | None:
 
 
 def points(trail: Sequence[Known]) -> list[tuple[float, float | None, float | None, float | None]]:
-    """(seconds, gain, low, high), in percent; nothing where nobody could say."""
+    """(seconds, gain, low, high), in percent; nothing where nobody could say, and none at all without two that make a
+    line."""
     made: list[tuple[float, float | None, float | None, float | None]] = []
     for one in trail:
         found = one.verdict
@@ -58,6 +59,8 @@ def points(trail: Sequence[Known]) -> list[tuple[float, float | None, float | No
             made.append((one.at / 1000, None, None, None))
         else:
             made.append((one.at / 1000, 100 * found.gain, 100 * found.low, 100 * found.high))
+    if sum(one[1] is not None for one in made) < 2:
+        return []
     while made and made[0][1] is None:
         made.pop(0)
     return made

@@ -57,6 +57,9 @@ class Verdict(NamedTuple):
         return "" if self.sure is None else _sure(self.sure)
 
 
+UNREAD = Verdict("open", "Not known now", "The store is down, and nothing has been read of this model before.")
+
+
 def judged(settings: ModelSettings, guard: Guard) -> Verdict:
     """What is said of a model, by its kept comparison. Of a challenger there is none, as nobody sees its pages."""
     if other := settings.challenges:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from rankloop.errors import DataError
 from rankloop.studies.found import find_records
-from rankloop.studies.records import Results, read_records, read_results, with_folder
+from rankloop.studies.records import Results, damaged_summary, read_records, read_results, with_folder
 from rankloop.studies.specification import Study
 
 
@@ -54,5 +54,7 @@ def read_finished(folder: Path, study: Study) -> Results:
 def _summarised(folder: Path) -> int:
     try:
         return int(pq.read_metadata(folder / "results.parquet").num_rows)
-    except (OSError, pa.ArrowException):
+    except FileNotFoundError:
         return 0
+    except (OSError, pa.ArrowException):
+        raise damaged_summary(folder) from None

@@ -153,8 +153,12 @@ def _stand(folder: Path, address: str, place: str) -> Standing:
 def _stand_of_results(folder: Path, empty: Standing) -> Standing:
     study = read_study(folder)
     asked = asked_of(study, read_starts(folder))
-    wanted, finished = len(asked), count_finished(folder, study)
-    changed = empty.changed
+    wanted, changed = len(asked), empty.changed
+    empty = empty._replace(title=_printable(study.title or study.name), question=_printable(study.question))
+    try:
+        finished = count_finished(folder, study)
+    except RankloopError as error:
+        return empty._replace(state="unreadable", trouble=str(error))
     if finished and is_summarised(folder):
         changed = (folder / "results.parquet").stat().st_mtime
     state: State = "partial"
@@ -163,9 +167,7 @@ def _stand_of_results(folder: Path, empty: Standing) -> Standing:
     elif not is_summarised(folder) and time.time() - changed < FRESH_SECONDS:
         state = "in progress"
     return empty._replace(
-        title=_printable(study.title or study.name), question=_printable(study.question), state=state,
-        runs=runs_of(finished, wanted),
-        finished=finished, wanted=wanted, changed=changed,
+        state=state, runs=runs_of(finished, wanted), finished=finished, wanted=wanted, changed=changed,
         collections=_printable(", ".join(dict.fromkeys(cell.source.name for cell in asked))),
     )  # fmt: skip
 
