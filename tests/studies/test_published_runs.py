@@ -71,6 +71,19 @@ def test_a_run_that_two_grids_share_counts_once(results):
     assert {line.runs for line in summary(rows_of(Results(results.study, twice)))} == {4}
 
 
+def test_a_run_made_again_elsewhere_or_by_later_code_is_no_second_run(results, tmp_path):
+    """The same seed twice says nothing new: intervals would be too narrow by a factor of √2."""
+    path = tmp_path / "runs.parquet"
+    add_runs(path, rows_of(results))
+    again = [msgspec.structs.replace(one, key=f"again-{one.key}", manifest=MINE) for one in results.records]
+    assert add_runs(path, rows_of(Results(results.study, again))) == (0, 16)
+    other = [msgspec.structs.replace(one, offline_ndcg=0.5) for one in again]
+    assert add_runs(path, rows_of(Results(results.study, other))) == (16, 32)
+    lines = summary(read_runs(path))
+    assert {line.runs for line in lines} == {4}
+    assert {line.offline.mean for line in lines} == {0.5}
+
+
 def test_a_word_that_matches_nothing_is_told(results):
     with pytest.raises(DataError, match="--only 'nobody' matches nothing; choose from"):
         summary(rows_of(results), ["nobody"])
