@@ -45,7 +45,9 @@ COLUMNS = pa.schema(
     ]
 )
 _MARK = b"rankloop.runs"
-_IDENTITY = ("key", "grid", "label")
+_RUN = ("collection", "data", "fold", "people", "label", "settings", "seed", "impressions", "page_size", "metric")
+"""What a run was, whoever made it and wherever."""
+_IDENTITY = (*_RUN, "grid", "online", "offline")
 
 
 def rows_of(results: Results) -> pa.Table:
@@ -103,11 +105,13 @@ def read_runs(path: Path) -> pa.Table:
 def add_runs(path: Path, new: pa.Table) -> tuple[int, int]:
     """Add rows to the table, made if it is not there: how many were new, and how many it holds now.
 
-    A row that is there already, by key, grid and label, stays as it was: adding a folder twice changes nothing.
+    A run that is there already with the same outcome stays as it was: adding a folder twice changes nothing, and
+    neither does a run that was made again on another machine.
     """
     old = read_runs(path) if path.exists() else COLUMNS.empty_table()
-    known = {_identity(row) for row in old.select(_IDENTITY).to_pylist()}
-    fresh = [index for index, row in enumerate(new.select(_IDENTITY).to_pylist()) if _identity(row) not in known]
+    known = {_values(row, _IDENTITY) for row in old.select(_IDENTITY).to_pylist()}
+    asked = enumerate(new.select(_IDENTITY).to_pylist())
+    fresh = [index for index, row in asked if _values(row, _IDENTITY) not in known]
     both = pa.concat_tables([old, new.take(pa.array(fresh, pa.int64()))])
     both = both.sort_by(
         [(name, "ascending") for name in ("collection", "user", "grid", "label", "impressions", "seed")]
@@ -117,8 +121,9 @@ def add_runs(path: Path, new: pa.Table) -> tuple[int, int]:
     return len(fresh), both.num_rows
 
 
-def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _IDENTITY)
+def _values(row: dict[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
+    """Those of a row; NaN, which equals nothing, as None."""
+    return tuple(None if row[name] != row[name] else row[name] for name in names)
 
 
 class Line(NamedTuple):
@@ -139,12 +144,12 @@ class Line(NamedTuple):
 def summary(table: pa.Table, only: Iterable[str] = ()) -> list[Line]:
     """One line for each collection, user, length and label, the best offline first; `only` as in `rankloop run`.
 
-    A run that two grids share counts once.
+    A run counts once, though two grids share it; one that was made again by later code counts as that has it.
     """
-    groups: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
     for row in _chosen(table.to_pylist(), tuple(only)):
         place = row["collection"], row["user"], row["impressions"], row["label"], row["learner"]
-        groups.setdefault(place, {})[row["key"]] = row
+        groups.setdefault(place, {})[_values(row, _RUN)] = row
     lines = [_line(place, list(runs.values())) for place, runs in groups.items()]
     return sorted(lines, key=lambda one: (*one[:3], -one.offline.mean if math.isfinite(one.offline.mean) else 0.0))
 

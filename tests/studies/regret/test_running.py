@@ -88,11 +88,15 @@ def test_a_folder_where_nothing_was_measured_says_so(finished):
     assert any("Nothing has been measured yet" in getattr(block, "text", "") for block in blocks)
 
 
+LABELS = ("ROLTR", "Posterior", "PairRank 0.1")
+
+
 def test_the_study_that_comes_along_has_all_the_cells():
     study = load_study("regret")
     asked = cells(study)
     assert len({cell.source.name for cell in asked}) == 6
     assert len({cell.user.name for cell in asked}) == 7
-    assert len({cell.seed for cell in asked if cell.grid == "regret"}) == 10
+    seeds = {name: {cell.seed for cell in asked if (cell.grid, cell.label) == ("regret", name)} for name in LABELS}
+    assert {name: len(some) for name, some in seeds.items()} == {"ROLTR": 30, "Posterior": 30, "PairRank 0.1": 10}
     assert {cell.impressions for cell in asked} == {10_000, 100_000}
     assert {"tuned ROLTR", "tuned PDGD"} <= {one.get("family") for one in study.grids[0].learners}
