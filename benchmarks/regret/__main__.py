@@ -89,10 +89,11 @@ def page(found: Findings, figures: dict[str, Any]) -> str:
 
 def joined(found: Findings, kept: Findings) -> Findings:
     """What was found, and of an earlier study the learners that were not run again. Their ratios are to the reference's
-    regrets, so these must be the same in every run."""
-    then = {(row.collection, row.user): row.regrets for row in kept.of(kept.against)}
-    for row in found.of(found.against):
-        assert then.get((row.collection, row.user)) == row.regrets, f"{row.user} on {row.collection}: other runs"
+    regrets, so these must be the same in every run; it may have more runs now."""
+    now = {(row.collection, row.user): row.regrets for row in found.of(found.against)}
+    for row in kept.of(kept.against):
+        same = now.get((row.collection, row.user), ())[: len(row.regrets)] == row.regrets
+        assert same, f"{row.user} on {row.collection}: other runs"
     others = {*kept.learners} - {*found.learners}
     fields = {
         name: (*getattr(found, name), *(one for one in getattr(kept, name) if one.learner in others))

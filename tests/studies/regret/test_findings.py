@@ -52,3 +52,8 @@ def test_learners_and_cells_come_in_the_order_of_the_study():
     assert found.learners == ["ROLTR", "New", "tuned"]
     assert found.cells == [("a", "noisy"), ("b", "noisy")]
     assert [row.collection for row in found.of("New")] == ["a", "b"]
+
+
+def test_on_how_many_seeds_learners_were_compared_is_said():
+    assert findings().shared_seeds == "10 seeds"
+    assert findings(seeds=30).shared_seeds == "30 seeds, or the first 10 of them"

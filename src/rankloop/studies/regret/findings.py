@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from rankloop.display import counted
 from rankloop.files import write_text
 
 FILE = "regret.json"
@@ -117,6 +118,13 @@ class Findings(msgspec.Struct, frozen=True):
     def of(self, learner: str) -> list[Row]:
         """A learner's rows."""
         return [row for row in self.rows if row.learner == learner]
+
+    @property
+    def shared_seeds(self) -> str:
+        """On how many seeds learners were compared: `10 seeds`, or `30 seeds, or the first 10 of them`."""
+        runs = {max(row.runs for row in self.of(name)) for name in self.learners if name != self.against}
+        fewest = min(runs, default=self.seeds)
+        return counted(self.seeds, "seed") + (f", or the first {fewest} of them" if fewest < self.seeds else "")
 
 
 def write_findings(folder: Path, found: Findings) -> Path:

@@ -5,7 +5,6 @@ from typing import Any
 from matplotlib.figure import Figure as Drawing
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from rankloop.display import counted
 from rankloop.display.pictures import CYCLE, Size
 from rankloop.studies.regret.findings import Findings, Row
 from rankloop.studies.regret.tables import BAR, GOAL, others, text_of, with_intervals
@@ -19,7 +18,7 @@ def caption(found: Findings) -> str:
     """What the picture shows."""
     return (
         f"Each line is a cell (people and collection), each point a learner’s regret over {found.against}’s on the "
-        f"same {counted(found.seeds, 'seed')}, {with_intervals(found)}: left of 1 it wastes fewer pages, left of 0 its "
+        f"same {found.shared_seeds}, {with_intervals(found)}: left of 1 it wastes fewer pages, left of 0 its "
         f"pages are better than the skyline’s. "
         f"Green: half of {found.against}’s regret or less; blue: at most {BAR:g}; yellow: below 1; red: more. "
         f"The diamond is the mean over cells.{_chosen(found)}"
@@ -51,7 +50,7 @@ def draw(found: Findings, size: Size | None = None) -> Drawing:
     axes[0].set_ylim(bottom - 0.2, -1.6)
     if size is None:
         title = (
-            f"Regret beside that of {found.against}: {counted(found.seeds, 'seed')}, {found.impressions:,} impressions"
+            f"Regret beside that of {found.against}: {found.shared_seeds}, {found.impressions:,} impressions"
         )
         drawing.suptitle(title, fontsize=12, x=0.01, ha="left", parse_math=False)
     return drawing

@@ -110,7 +110,7 @@ def _s(found: Findings) -> str:
 def _note(found: Findings) -> str:
     return (
         f"Regret: S − Σ 0.9995^i nDCG of the pages shown, over {found.impressions:,} impressions; ratio: mean regret "
-        f"over {found.against}’s mean regret on the same {counted(found.seeds, 'seed')}, {with_intervals(found)}."
+        f"over {found.against}’s mean regret on the same {found.shared_seeds}, {with_intervals(found)}."
     )
 
 
