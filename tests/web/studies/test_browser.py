@@ -124,6 +124,21 @@ def test_a_heading_sorts_its_table_and_restores_the_order(open_page):
     assert table.locator("td.same > span").first.evaluate("cell => getComputedStyle(cell).opacity") == "0"
 
 
+def test_on_a_phone_tables_are_lists_and_nothing_is_off_screen(open_page, tmp_path):
+    page = open_page("/study/small", width=360, height=740)
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll('.scroll:has(table)')]
+            .filter((box) => box.scrollWidth > box.clientWidth + 1)
+            .map((box) => box.getAttribute('aria-label'))"""
+    )
+    assert wide == []
+    cell = page.locator("table.list tbody td[data-label='offline nDCG@10']").first
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == '"offline nDCG@10"'
+    # A row stands alone there, and says again whose it is.
+    assert page.locator("table.list td.same > span").first.evaluate("cell => getComputedStyle(cell).opacity") == "1"
+    keep(page, "phone-tables", tmp_path, full_page=True)
+
+
 def test_missing_values_stand_last_and_small_p_values_count_as_small(open_page):
     page = open_page("/study/small")
     page.evaluate(
