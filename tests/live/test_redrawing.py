@@ -65,6 +65,28 @@ def test_another_state_puts_each_document_where_it_would_have_shown_it_or_last(p
     assert redrawing.pages == 1
 
 
+def test_what_counts_is_the_state_when_the_page_was_shown_if_somebody_saw_that():
+    diary = diary_of()
+    other, shown = Fold(diary.settings), diary.show(QUERIES[0])
+    then, now = ranks_of(Redrawing(0), other, shown), ranks_of(Redrawing(0), diary.fold, shown)
+    assert then != now
+    redrawing = Redrawing(0)
+    redrawing.see(other, shown)
+    assert ranks_of(redrawing, diary.fold, shown) == then
+    assert ranks_of(redrawing, diary.fold, shown) == now  # something late: nobody knows any more
+
+
+def test_the_oldest_of_too_many_open_pages_are_forgotten(monkeypatch):
+    monkeypatch.setattr("rankloop.live.redrawing.OPEN", 1)
+    diary, redrawing = diary_of(), Redrawing(0)
+    first, second = diary.show(QUERIES[0]), diary.show(QUERIES[1])
+    for shown in (first, second):
+        redrawing.see(Fold(diary.settings), shown)
+    for shown, kept in ((first, False), (second, True)):
+        then = ranks_of(Redrawing(0), Fold(diary.settings), shown)
+        assert (ranks_of(redrawing, diary.fold, shown) == then) is kept
+
+
 def test_pages_that_no_erasure_concerns_are_as_they_were():
     diary = diary_of()
     blank, shown = Fold(diary.settings), diary.show(QUERIES[0])

@@ -89,6 +89,21 @@ def test_pages_from_before_the_first_erased_one_or_after_a_refold_count_as_they_
     assert (done.learned, done.redrawn, done.distance) == (70, 0, 0.0)
 
 
+def test_pages_that_are_closed_later_count_as_the_new_model_would_have_drawn_them_when_they_were_shown(store, address):
+    """Nothing of what is erased was learned from before these pages were drawn, so they are as they were, however much
+    has been learned by the time they are closed."""
+    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
+    log.visit(20, clients=("bob", "cid"))
+    erased = log.visit(1, clients=("ann",), close=False)
+    still_open = log.visit(20, clients=("bob", "cid"), close=False)
+    log.close(erased)
+    log.close(still_open)
+    erase(address, "ann")
+    done = refold(address, "shop", log.at)
+    assert (done.learned, done.redrawn) == (40, 0)
+    assert (load(store, store.models()[0])[0].ranker.weights == plainly_folded(store, log.settings)).all()
+
+
 def test_a_refold_of_an_untouched_log_changes_no_weight_and_passes_roll_backs_as_they_were_meant(log, store, address):
     log.roll_back(20)
     log.visit(10)

@@ -20,10 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.live.errors import RequestError
-from rankloop.live.events import Event, Group, Impression
+from rankloop.live.events import Event, Group, Impression, decode
 from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
+
+OPEN = 100_000
+"""Of so many pages that are not closed yet it is kept where their documents would have stood."""
 
 
 class Redrawing:
@@ -32,23 +35,39 @@ class Redrawing:
     def __init__(self, after: int, until: int | None = None) -> None:
         self._after, self._until = after, until
         self._ranking: Ranking | None = None
+        self._open: dict[int, NDArray[np.int64] | None] = {}
         self.pages = 0
         """How many would have had another order."""
 
+    def see(self, fold: Fold, shown: Event) -> None:
+        """A page is shown at this point of the log: where would the fold, as it is now, have put its documents?
+
+        By the time it is closed, the fold has learned from others, and would agree too well with what it knows itself.
+        """
+        impression: Impression = decode(shown.kind, shown.body)
+        if self._concerns(fold, impression, shown):
+            self._open[shown.offset] = self._drawn(fold, impression, shown)
+            if len(self._open) > OPEN:
+                del self._open[next(iter(self._open))]
+
     def ranks(self, fold: Fold, impression: Impression, shown: Event, *, counted: bool) -> NDArray[np.int64] | None:
-        """The rank (from 0) at which the fold, as it is now, would have shown each document that was not pinned; None:
-        the page counts as it was shown."""
+        """The rank (from 0) at which the fold would have shown each document that was not pinned: as it was when the
+        page was shown or, if nobody saw that, as it is. None: the page counts as it was shown."""
         if not self._concerns(fold, impression, shown):
             return None
-        free = [rank for rank in range(len(impression.page)) if rank not in impression.pinned]
+        seen = shown.offset in self._open
+        ranks = self._open.pop(shown.offset) if seen else self._drawn(fold, impression, shown)
+        self.pages += counted and ranks is not None and ranks.tolist() != _free(impression)
+        return ranks
+
+    def _drawn(self, fold: Fold, impression: Impression, shown: Event) -> NDArray[np.int64] | None:
         try:
             page = self._drawn_by(fold.settings).own_page(fold.at_once(), _asked(fold, impression, shown), shown.number)
         except RequestError:  # features beyond what its weights can score
             return None
         own = {document: rank for rank, document in enumerate(page.tolist())}
-        ranks = np.array([own.get(impression.page[rank], len(impression.page) - 1) for rank in free], np.int64)
-        self.pages += counted and ranks.tolist() != free
-        return ranks
+        last = len(impression.page) - 1
+        return np.array([own.get(impression.page[rank], last) for rank in _free(impression)], np.int64)
 
     def _concerns(self, fold: Fold, impression: Impression, shown: Event) -> bool:
         within = self._after < shown.offset and (self._until is None or fold.offset < self._until)
@@ -59,6 +78,11 @@ class Redrawing:
         if self._ranking is None or self._ranking.settings is not settings:
             self._ranking = Ranking(settings)
         return self._ranking
+
+
+def _free(impression: Impression) -> list[int]:
+    """The ranks that were not pinned."""
+    return [rank for rank in range(len(impression.page)) if rank not in impression.pinned]
 
 
 def _asked(fold: Fold, impression: Impression, shown: Event) -> Request:

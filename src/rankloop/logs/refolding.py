@@ -19,7 +19,7 @@ from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind, Promoted, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import restored_by
-from rankloop.live.loading import beginning_of, begun, closed_impression, settings_of, sources_of, take_in
+from rankloop.live.loading import UNREADABLE, beginning_of, begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.log import Control, settle
 from rankloop.live.redrawing import Redrawing
 from rankloop.live.stores import each_event
@@ -185,10 +185,15 @@ class _Again:
 
     def follow(self, progress: Progress, until: int | None = None) -> None:
         """Fold what is in the log by now, or up to an offset."""
-        last = self._store.last_offset()
-        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._sources):
+        last, redrawing = self._store.last_offset(), self.fold.redrawing
+        kinds = (*FOLDED, Kind.SHOWN) if redrawing else FOLDED
+        for event in each_event(self._store, self.fold.offset, kinds=kinds, model=self._sources):
             if until is not None and event.offset > until:
                 break
+            if redrawing and event.kind == Kind.SHOWN:
+                with suppress(*UNREADABLE):  # nobody learns from it, either
+                    redrawing.see(self.fold, event)
+                continue
             self._remember(event.offset)
             self._apply(event)
             progress(event.offset, last)
