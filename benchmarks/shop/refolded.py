@@ -16,6 +16,7 @@ from rankloop.live.events import Closing, Event, Kind, encode
 from rankloop.live.fold import Fold
 from rankloop.live.models import cosine
 from rankloop.live.ranking import Ranking, Request
+from rankloop.live.redrawing import Redrawing
 from rankloop.live.settings import ModelSettings
 
 VISITORS = 1_000
@@ -79,10 +80,12 @@ CHANGES: dict[str, Callable[[Closed], Closed]] = {
 }
 
 
-def folded(settings: ModelSettings, closed: Closed) -> Fold:
-    """The same log again."""
+def folded(settings: ModelSettings, left: Closed, closed: Closed) -> Fold:
+    """What is left of a log, as `log refold` folds it."""
     fold = Fold(settings)
-    for closing, shown in closed:
+    erased = {shown.offset for _, shown in closed} - {shown.offset for _, shown in left}
+    fold.redrawing = Redrawing(min(erased)) if erased else None
+    for closing, shown in left:
         fold.apply(closing, shown)
     return fold
 
@@ -103,7 +106,7 @@ def main() -> None:
         live, closed = lived(shop, settings, given.visits, given.seed)
         cells = [f"{ndcg_of(live.view(), shop, features):.3f}"]
         for change in CHANGES.values():
-            anew = folded(settings, change(closed))
+            anew = folded(settings, change(closed), closed)
             angle = cosine(live.ranker.weights, anew.ranker.weights) or 0.0
             cells.append(f"{ndcg_of(anew.view(), shop, features):.3f} ({angle:.3f})")
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

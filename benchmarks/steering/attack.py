@@ -12,6 +12,7 @@ from rankloop.live.events import Closing, Event, Kind, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.incoming import with_incoming
 from rankloop.live.ranking import Ranking, Request
+from rankloop.live.redrawing import Redrawing
 from rankloop.live.settings import ModelSettings, NewModelSettings
 from rankloop.live.start import settled
 from rankloop.live.suspicion import suspects_among
@@ -135,6 +136,8 @@ def undone(made: Visits) -> Undone:
     suspects = {bytes.fromhex(one.removeprefix("hash:")) for one in suspects_among(pages, settings).everybody}
     clients = {shown.client: shown.number >= FIRST_BOT for shown, _ in made.events}
     again = Fold(settings)
+    erased = [shown.offset for shown, _ in made.events if shown.client in suspects]
+    again.redrawing = Redrawing(erased[0]) if erased else None
     for shown, closing in made.events:
         if shown.client not in suspects:
             again.apply(closing, shown)

@@ -6,8 +6,9 @@ import re
 import pytest
 
 from rankloop.cli import refold as command
+from rankloop.learners import Posterior
 
-from ..logs.writing import Log, blob, change
+from ..logs.writing import Log, blob, change, model_settings
 
 
 @pytest.fixture
@@ -36,6 +37,18 @@ def test_what_would_change_is_shown_and_nothing_served_without_agreement(erased,
     found = json.loads(out)
     assert (code, found["refolded"], found["verified"]["problems"]) == (1, None, [])
     assert found["difference"]["orders"]["pages"] == 9
+
+
+def test_how_many_pages_count_as_in_another_order_is_said(store, address, rankloop):
+    Log.filled(store, model_settings(learner=Posterior(), scaling="robust"), impressions=40)
+    _, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert "another order" not in out
+    rankloop("log", "erase", address, "--client", "ann")
+    _, out, _ = rankloop("log", "refold", address, "--model", "shop", "--json", "--yes")
+    redrawn = json.loads(out)["refolded"]["redrawn"]
+    assert redrawn > 0
+    _, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert f"{redrawn} of them would have had another order without what was erased; their clicks count as" in out
 
 
 def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too(erased, store, address, rankloop):

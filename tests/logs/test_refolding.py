@@ -55,6 +55,55 @@ def test_a_second_refold_forgets_what_the_first_still_knew(log, store, address):
     assert (weights == alone.ranker.weights).all()
 
 
+def plainly_folded(store, settings):
+    """Everything that is left, page by page as it was shown."""
+    fold = Fold(settings)
+    for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
+        fold.apply(event, store.event(decode(event.kind, event.body).shown))
+    return fold.ranker.weights
+
+
+def test_pages_drawn_by_a_model_that_knew_the_erased_count_as_if_the_new_one_had_drawn_them(store, address):
+    """Of whoever learns how far people look; again and again the same, while nothing else is erased."""
+    log = Log.filled(store, model_settings(learner=Posterior(), scaling="robust"), impressions=60)
+    erase(address, "ann")
+    done = refold(address, "shop", log.at)
+    assert 0 < done.redrawn < done.learned
+    anew = load(store, store.models()[0])[0]
+    assert not (anew.ranker.weights == plainly_folded(store, log.settings)).all()
+    again = refold(address, "shop", log.at)
+    assert (again.redrawn, again.distance) == (done.redrawn, 0.0)
+
+
+def test_pages_from_before_the_first_erased_one_or_after_a_refold_count_as_they_were_shown(store, address):
+    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
+    log.visit(40, clients=("bob", "cid"))
+    log.visit(10, clients=("ann",))
+    erase(address, "ann")
+    done = refold(address, "shop", log.at)
+    assert (done.learned, done.redrawn) == (40, 0)
+    assert (load(store, store.models()[0])[0].ranker.weights == plainly_folded(store, log.settings)).all()
+    log.fold = load(store, store.models()[0])[0]
+    log.visit(30, clients=("bob", "cid"))
+    done = refold(address, "shop", log.at)
+    assert (done.learned, done.redrawn, done.distance) == (70, 0, 0.0)
+
+
+def test_pages_that_are_closed_later_count_as_the_new_model_would_have_drawn_them_when_they_were_shown(store, address):
+    """Nothing of what is erased was learned from before these pages were drawn, so they are as they were, however much
+    has been learned by the time they are closed."""
+    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
+    log.visit(20, clients=("bob", "cid"))
+    erased = log.visit(1, clients=("ann",), close=False)
+    still_open = log.visit(20, clients=("bob", "cid"), close=False)
+    log.close(erased)
+    log.close(still_open)
+    erase(address, "ann")
+    done = refold(address, "shop", log.at)
+    assert (done.learned, done.redrawn) == (40, 0)
+    assert (load(store, store.models()[0])[0].ranker.weights == plainly_folded(store, log.settings)).all()
+
+
 def test_a_refold_of_an_untouched_log_changes_no_weight_and_passes_roll_backs_as_they_were_meant(log, store, address):
     log.roll_back(20)
     log.visit(10)

@@ -49,6 +49,11 @@ def refold(
             out.print(
                 f"\n{model}, recomputed from {work.begins}, with {work.learned:,} learned impressions", markup=False
             )
+            if work.redrawn:
+                out.print(
+                    f"{work.redrawn:,} of them would have had another order without what was erased; their clicks "
+                    "count as they would have come in that order"
+                )
             if work.is_damaged:
                 out.print("the kept state cannot be read; until this one is served, pages come in the incoming order")
             else:

@@ -151,6 +151,11 @@ class Learner(
         """The examination curve that the method assumes; None if it assumes none."""
         return None
 
+    def log_examination(self, model: Any) -> NDArray[np.float64] | None:
+        """How far people look, (ranks,), in logarithms relative to the first, as a model has learned it; None if the
+        method does not learn it."""
+        return None
+
     @property
     def scoring_ranker(self) -> Any:
         """The ranker whose weights are learned: a linear one, unless the method can be given others."""

@@ -153,6 +153,10 @@ class Posterior(Learner, frozen=True):
             spread=model.spread.copy(),
         )
 
+    def log_examination(self, model: "PosteriorModel") -> NDArray[np.float64]:
+        """As it is believed."""
+        return model.log_examination
+
     @property
     def remembers(self) -> bool:
         """What documents are worth beyond their features."""

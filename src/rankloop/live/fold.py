@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 import numpy as np
@@ -55,6 +55,9 @@ from rankloop.live.views import scores_by
 from rankloop.live.watching import Watch, is_watched
 from rankloop.online import Page
 
+if TYPE_CHECKING:
+    from rankloop.live.redrawing import Redrawing
+
 
 class Fold:
     """A live model's state, and how an event changes it.
@@ -92,6 +95,8 @@ class Fold:
         """When the newest event happened, in milliseconds since 1970."""
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
+        self.redrawing: Redrawing | None = None
+        """In a refold after an erasure: which pages count as if this state had drawn them."""
         self.influence = Influence()
         self.consistency = Consistency.of(settings)
         self.experiments = Experiments()
@@ -248,9 +253,10 @@ class Fold:
         weight = 1.0 if more else self._weight(impression, page, foreign)
         if weight == 0.0:
             return "stale"
+        ranks = self.redrawing.ranks(self, impression, shown, counted=not more) if self.redrawing else None
         try:
             as_drawn = self.settings.late_updates == "drawn" and not foreign
-            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more)
+            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more, elsewhere=ranks)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model, tables=False).items():
@@ -390,8 +396,12 @@ class Fold:
 
     def view(self) -> View:
         """The state as ranking needs it, unaffected by what is learned later."""
+        return self.at_once()._replace(model=copy_of(self.ranker.model), scaler=self.scaler.copy())
+
+    def at_once(self) -> View:
+        """The same without a copy, for whoever is done before anything is learned."""
         return View(
-            self.version, self.offset, copy_of(self.ranker.model), self.scaler.copy(), self.mode, self.guarded,
+            self.version, self.offset, self.ranker.model, self.scaler, self.mode, self.guarded,
             self.experiments.view(), self.reign, self.settings,
         )  # fmt: skip
 

@@ -19,8 +19,9 @@ from rankloop.live.errors import StateError
 from rankloop.live.events import FOLDED, Event, Kind, Promoted, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.kept import restored_by
-from rankloop.live.loading import beginning_of, begun, closed_impression, settings_of, sources_of, take_in
+from rankloop.live.loading import UNREADABLE, beginning_of, begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.log import Control, settle
+from rankloop.live.redrawing import Redrawing
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
@@ -51,6 +52,8 @@ class Refolded(msgspec.Struct, frozen=True):
         offset: where the new state stands in the log.
         version: of the snapshot that holds it; None if the service has not kept one yet.
         learned: how many impressions the new weights have learned from.
+        redrawn: how many of them count as if the new weights had drawn them, since the old ones, which did, had learned
+            from what was erased.
         distance: how far they are from the old ones.
         begins: `the beginning`, or the version that the oldest events left build on.
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
@@ -64,6 +67,7 @@ class Refolded(msgspec.Struct, frozen=True):
     offset: int
     version: int | None
     learned: int
+    redrawn: int
     distance: float
     begins: str
     kept_states: int
@@ -100,6 +104,11 @@ class Refolding:
         """How many impressions the new state has learned from so far."""
         return self._again.fold.fates["learned"]
 
+    @property
+    def redrawn(self) -> int:
+        """How many of them count as if it had drawn them (`live.redrawing`)."""
+        return self._again.redrawn
+
     def compare(self, progress: Progress = silent) -> Difference:
         """Compute the new state, and how far it is from the old one. The log stays as it is."""
         held_out, then = HeldOut(self._store, self._model), None
@@ -129,6 +138,7 @@ class Refolding:
             offset=offset,
             version=version,
             learned=again.fold.fates["learned"],
+            redrawn=again.redrawn,
             distance=float(np.linalg.norm(again.fold.ranker.weights - self._old.ranker.weights)),
             begins=again.begins,
             kept_states=again.kept_states,
@@ -151,6 +161,7 @@ class _Again:
         self._sources = sources or sources_of(store, model)
         self.kept_states = self.lost_states = 0
         self.fold, self.begins = self._beginning()
+        self.fold.redrawing = self._redrawing()
         wanted = each_event(store, kinds=(Kind.ROLLED_BACK,), model=model.id)
         self._wanted = {place_of(event) for event in wanted}
         self._states: dict[int, bytes] = {}
@@ -162,12 +173,27 @@ class _Again:
             return fold, f"version {fold.version}"
         raise SettingsError(f"refold: {self._model.name} has neither its first events nor a readable snapshot left")
 
+    def _redrawing(self) -> Redrawing | None:
+        """Of pages that were drawn by weights which may have learned from what was erased."""
+        erased = self._store.events(0, 1, kinds=(Kind.ERASED,), model=self._sources)
+        return Redrawing(erased[0].offset, clean_since(self._store, self._model.id)) if erased else None
+
+    @property
+    def redrawn(self) -> int:
+        """How many pages would have had another order."""
+        return self.fold.redrawing.pages if self.fold.redrawing else 0
+
     def follow(self, progress: Progress, until: int | None = None) -> None:
         """Fold what is in the log by now, or up to an offset."""
-        last = self._store.last_offset()
-        for event in each_event(self._store, self.fold.offset, kinds=FOLDED, model=self._sources):
+        last, redrawing = self._store.last_offset(), self.fold.redrawing
+        kinds = (*FOLDED, Kind.SHOWN) if redrawing else FOLDED
+        for event in each_event(self._store, self.fold.offset, kinds=kinds, model=self._sources):
             if until is not None and event.offset > until:
                 break
+            if redrawing and event.kind == Kind.SHOWN:
+                with suppress(*UNREADABLE):  # nobody learns from it, either
+                    redrawing.see(self.fold, event)
+                continue
             self._remember(event.offset)
             self._apply(event)
             progress(event.offset, last)

@@ -36,7 +36,7 @@ def test_a_posteriors_order_and_direction_hardly_change(shop, request, which, di
     """With a memory a little more: whether the weights or a merit explain a click depends on which knew less then."""
     live, closed = request.getfixturevalue(which)
     features = [X.astype(np.float32) for X in scaled(shop, "raw")]
-    anew = folded(live.settings, CHANGES[change](closed))
+    anew = folded(live.settings, CHANGES[change](closed), closed)
     assert cosine(live.ranker.weights, anew.ranker.weights) > direction
     assert ndcg_of(anew.view(), shop, features) == pytest.approx(ndcg_of(live.view(), shop, features), abs=worse)
     assert anew.fates["learned"] == len(CHANGES[change](closed))

@@ -1,0 +1,92 @@
+"""Where a model that is folded anew would have shown the documents of a page.
+
+After an erasure, the pages that are left were drawn by a model that had learned from what was erased. Bots that click
+for a vendor bring its products to the top of people's pages, and people pass them over there, where they look most.
+While the bots' clicks are in the log, both balance. Without them, a fold sees a vendor that fails page after page. It
+expects too much of whatever it ranks low itself (what it believes of documents is drawn together: the best are better
+than it thinks, and the worst are worse), and is the more disappointed the further up these are shown. So the vendor
+would end far below where it would stand had nobody come.
+
+A refold therefore takes the clicks of such a page as they would have come on the page that it would have drawn itself
+at that point of the log, with the same random numbers (`propensities.elsewhere`): each document stands where it would
+have put it, or last, if nowhere. Where nothing that was erased had a say, that is the page as it was. It needs a method
+that learns how far people look; to others, pages are as they were shown.
+
+Left as they are: pages from before the first erased one, those closed after a refold that knew nothing of what is
+erased by now, and those that this model's own policy did not draw.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.live.errors import RequestError
+from rankloop.live.events import Event, Group, Impression, decode
+from rankloop.live.fold import Fold
+from rankloop.live.ranking import Ranking, Request
+from rankloop.live.settings import ModelSettings
+
+OPEN = 100_000
+"""Of so many pages that are not closed yet it is kept where their documents would have stood."""
+
+
+class Redrawing:
+    """Pages that were shown after an event and closed before another; without that one, all that come later."""
+
+    def __init__(self, after: int, until: int | None = None) -> None:
+        self._after, self._until = after, until
+        self._ranking: Ranking | None = None
+        self._open: dict[int, NDArray[np.int64] | None] = {}
+        self.pages = 0
+        """How many would have had another order."""
+
+    def see(self, fold: Fold, shown: Event) -> None:
+        """A page is shown at this point of the log: where would the fold, as it is now, have put its documents?
+
+        By the time it is closed, the fold has learned from others, and would agree too well with what it knows itself.
+        """
+        impression: Impression = decode(shown.kind, shown.body)
+        if self._concerns(fold, impression, shown):
+            self._open[shown.offset] = self._drawn(fold, impression, shown)
+            if len(self._open) > OPEN:
+                del self._open[next(iter(self._open))]
+
+    def ranks(self, fold: Fold, impression: Impression, shown: Event, *, counted: bool) -> NDArray[np.int64] | None:
+        """The rank (from 0) at which the fold would have shown each document that was not pinned: as it was when the
+        page was shown or, if nobody saw that, as it is. None: the page counts as it was shown."""
+        if not self._concerns(fold, impression, shown):
+            return None
+        seen = shown.offset in self._open
+        ranks = self._open.pop(shown.offset) if seen else self._drawn(fold, impression, shown)
+        self.pages += counted and ranks is not None and ranks.tolist() != _free(impression)
+        return ranks
+
+    def _drawn(self, fold: Fold, impression: Impression, shown: Event) -> NDArray[np.int64] | None:
+        try:
+            page = self._drawn_by(fold.settings).own_page(fold.at_once(), _asked(fold, impression, shown), shown.number)
+        except RequestError:  # features beyond what its weights can score
+            return None
+        own = {document: rank for rank, document in enumerate(page.tolist())}
+        last = len(impression.page) - 1
+        return np.array([own.get(impression.page[rank], last) for rank in _free(impression)], np.int64)
+
+    def _concerns(self, fold: Fold, impression: Impression, shown: Event) -> bool:
+        within = self._after < shown.offset and (self._until is None or fold.offset < self._until)
+        own = impression.group == Group.LEARNED and impression.reign == fold.reign and fold.shadow is None
+        return within and own and fold.settings.learner.log_examination(fold.ranker.model) is not None
+
+    def _drawn_by(self, settings: ModelSettings) -> Ranking:
+        if self._ranking is None or self._ranking.settings is not settings:
+            self._ranking = Ranking(settings)
+        return self._ranking
+
+
+def _free(impression: Impression) -> list[int]:
+    """The ranks that were not pinned."""
+    return [rank for rank in range(len(impression.page)) if rank not in impression.pinned]
+
+
+def _asked(fold: Fold, impression: Impression, shown: Event) -> Request:
+    """The request that a page answered, with the candidates that its model could choose from."""
+    pinned = {impression.page[rank]: rank for rank in impression.pinned}
+    features = impression.matrix(fold.settings.precision)
+    return Request(impression.query, shown.client, impression.candidates, features, len(impression.page), pinned)
