@@ -49,9 +49,7 @@ def draw(found: Findings, size: Size | None = None) -> Drawing:
     _name_cells(axes[0], found, places, bottom - 1.0, small)
     axes[0].set_ylim(bottom - 0.2, -1.6)
     if size is None:
-        title = (
-            f"Regret beside that of {found.against}: {found.shared_seeds}, {found.impressions:,} impressions"
-        )
+        title = f"Regret beside that of {found.against}: {found.shared_seeds}, {found.impressions:,} impressions"
         drawing.suptitle(title, fontsize=12, x=0.01, ha="left", parse_math=False)
     return drawing
 
