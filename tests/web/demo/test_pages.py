@@ -1,6 +1,7 @@
 """The demo's pages over HTTP, from a real `rankloop demo`: what they say, what they refuse, and what they never do."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 
 import httpx
@@ -212,6 +213,18 @@ def test_a_choice_that_does_not_exist_is_a_sentence(browser, name, fields, sente
     assert refused.status_code == 422
     assert sentence in unescape(refused.text)
     assert "<b>" not in refused.text
+
+
+def test_whoever_watches_while_it_starts_over_waits(browser):
+    """Models are deleted and made anew: a page that looks every half second must not be told that they are gone."""
+    page = search(browser, "read csv file")
+    with ThreadPoolExecutor(1) as other:
+        restarted = other.submit(act, browser, "reset")
+        seen = {browser.get("/demo/crowd", params={"impression": impression(page)}).status_code}
+        while not restarted.done():
+            seen.add(browser.get("/demo/crowd", params={"impression": impression(page)}).status_code)
+    assert restarted.result().is_success
+    assert seen == {200}
 
 
 def test_an_unknown_document_is_a_sentence(browser):

@@ -65,6 +65,8 @@ class Demo:
         self._engine = engine
         self._comparison = Comparison(AsyncClient(url, timeout=TIMEOUT), seed)
         self._crowd = Crowd(self._comparison, engine, seed)
+        self._starting = asyncio.Lock()
+        """Held while models are made anew: whoever watches meanwhile waits, and does not ask for one that is gone."""
         self._beginning = asyncio.Lock()
         self._begun = False
         self._shown: OrderedDict[str, Shown] = OrderedDict()
@@ -170,11 +172,13 @@ class Demo:
     async def _watch(self, request: Request, fields: Mapping[str, str] | None = None) -> Response:
         """How the crowd fares, and the results that somebody is looking at, if they stand otherwise by now."""
         fields = request.query_params if fields is None else fields
-        shown = self._shown.get(fields.get("impression", ""))
-        belief = await self._comparison.belief()
-        if shown is None or "hold" in fields or is_current(shown, belief):
-            return await self._live(request, {"belief": belief, "results": None, "watching": shown is not None})
-        return await self._live(request, await self._results(shown.candidates.query, request.cookies.get(_WHO, "")))
+        async with self._starting:
+            shown = self._shown.get(fields.get("impression", ""))
+            belief = await self._comparison.belief()
+            values = {"belief": belief, "results": None, "watching": shown is not None}
+            if shown is not None and "hold" not in fields and not is_current(shown, belief):
+                values = await self._results(shown.candidates.query, request.cookies.get(_WHO, ""))
+        return await self._live(request, values)
 
     async def _live(self, request: Request, values: dict[str, Any]) -> Response:
         """The parts of the page that change while one looks at it."""
@@ -197,9 +201,10 @@ class Demo:
             rules = msgspec.convert(fields, Rules, strict=False)
         except msgspec.ValidationError as error:
             raise RequestError("invalid_rules", f"start over: {explained(error, Rules, fields)}") from None
-        await self._crowd.begin(rules)
-        self._lesson, self._clicks = None, 0
-        self._shown.clear()
+        async with self._starting:
+            await self._crowd.begin(rules)
+            self._lesson, self._clicks = None, 0
+            self._shown.clear()
         return RedirectResponse(f"{ADDRESS}?{urlencode({'q': query})}" if query else ADDRESS, 303)
 
     def _page(self, request: Request, template: str, *, belief: Belief, **values: Any) -> Response:

@@ -51,10 +51,19 @@
     });
   }
 
+  /* On a phone a table is a list, and a cell stands beside the name of its column. */
+  function nameCells(table) {
+    const names = Array.from(table.tHead.rows[0].cells, (heading) => heading.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      Array.from(row.cells).forEach((cell, at) => { if (names[at] && cell.textContent) cell.dataset.label = names[at]; });
+    }
+  }
+
   document.addEventListener("click", (event) => {
     const button = event.target.closest("table.sortable th button");
     if (button) press(button.closest("th"));
   });
   document.addEventListener("htmx:afterSwap", (event) => showTimes(event.target));
   showTimes(document);
+  document.querySelectorAll("table.list").forEach(nameCells);
 })();
