@@ -55,6 +55,8 @@ def test_the_engines_score_has_the_name_of_the_feature_that_the_model_starts_wit
     assert came == ["pine", "oak"]
     assert [candidate.id for candidate in page.candidates] == ["oak", "pine"]  # the engine's order
     assert features == [{"price": 120.0, "bm25": 7.25}, {"price": 45.5, "bm25": 6.5}]
+    partly = ranked({"documents": documents | {"bm25": [8.0, None]}}, settings)[2]  # where nothing else has a value
+    assert [one["bm25"] for one in partly] == [7.25, 8.0]
     assert ranked({"hits": HITS}, settings_of("bm25", missing=0.0))[2] == [{}, {}]  # nobody said that it is the score
 
 
@@ -100,6 +102,7 @@ def test_a_batch_is_one_list_per_field_and_the_engines_order_is_that_of_its_scor
         ({"documents": {"price": [1.0]}}, 'one list must be called "id"'),
         ({"documents": {"id": ["a"], "price": []}}, "there are 1 ids, and 0 values of 'price'"),
         ({"documents": {"id": ["a"], "price": ["cheap"]}}, "feature 'price' must be a number; got 'cheap'"),
+        ({"documents": {"id": ["a"], "price": [10**400]}}, "feature 'price' is too large a number"),
         ({"hits": [{"_id": "a", "_source": {"price": True}}]}, "feature 'price' must be a number; got True"),
         ({"hits": [{"_id": "a", "fields": {"_ltrlog": [{"e": [{"value": 1}]}]}}]}, "hit 'a': _ltrlog must be"),
     ],

@@ -14,7 +14,7 @@ from rankloop.studies.records import Results
 
 from .small_studies import small
 
-MINE = {"engine": {"name": "gpu", "sources": "0"}}
+MINE = {"engine": {"name": "gpu", "sources": "0"}, "versions": {"rankloop": "99.0"}}
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,26 @@ def test_a_run_made_again_elsewhere_or_by_later_code_is_no_second_run(results, t
     lines = summary(read_runs(path))
     assert {line.runs for line in lines} == {4}
     assert {line.offline.mean for line in lines} == {0.5}
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [("metric", "mrr"), ("data", "another"), ("page_size", 5), ("settings", "{}"), ("people", "{}")],
+)
+def test_what_was_measured_otherwise_has_a_line_of_its_own(results, column, other):
+    rows = rows_of(results).to_pylist()
+    both = pa.Table.from_pylist([*rows, *({**row, column: other} for row in rows)], schema=COLUMNS)
+    lines = summary(both)
+    assert {line.runs for line in lines} == {4}
+    assert len(lines) == 2 * len(summary(rows_of(results)))
+
+
+@pytest.mark.parametrize("later_first", [True, False])
+def test_a_run_made_again_counts_as_the_later_version_has_it(results, later_first):
+    rows = rows_of(results).to_pylist()
+    made = [{**row, "version": "0.9.0"} for row in rows], [{**row, "version": "0.10.0", "offline": 0.5} for row in rows]
+    both = [*made[later_first], *made[not later_first]]
+    assert {line.offline.mean for line in summary(pa.Table.from_pylist(both, schema=COLUMNS))} == {0.5}
 
 
 def test_a_word_that_matches_nothing_is_told(results):

@@ -44,7 +44,12 @@ class Feature(NamedTuple):
             kind, field = "score", SCORE
         else:
             kind, _, field = source.partition(":") if source else ("field", "", name)
-        if kind not in KINDS or not field or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        if (
+            kind not in KINDS
+            or (kind == "score") != (field == SCORE)
+            or not field
+            or not re.fullmatch(r"[A-Za-z_][\w.]*", name)
+        ):
             raise SettingsError(
                 f"connect: a feature is a name, or a name and where it is from, such as price, price=field:net_price, "
                 f"title=match:title, meaning=knn:embedding or bm25=_score; got {text!r}"
@@ -74,6 +79,14 @@ class Connection(NamedTuple):
             raise SettingsError(f"connect: give each feature once, at least one; got {', '.join(names) or 'none'}")
         if len(twice := [feature.name for feature in parsed if feature.kind == "score"]) > 1:
             raise SettingsError(f"connect: the engine has one score of its own; got it as {' and '.join(twice)}")
+        taken = {"id": "the document's id", "query": "the query", _parameter(SCORE): "the engine's own score"}
+        for feature in (one for one in parsed if one.kind != "score"):
+            other = taken.setdefault(_parameter(feature.name), feature.name)
+            if other != feature.name:
+                raise SettingsError(
+                    f"connect: {feature.name!r} would stand in the same place as {other!r} of what the engine sends; call "
+                    f"the feature something else, such as my_{_parameter(feature.name)}=field:{feature.field}"
+                )
         return cls(model, url.rstrip("/"), parsed, id_field, query_path)
 
     def kind(self, *kinds: str) -> list[Feature]:

@@ -168,7 +168,8 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
             raise _bad("documents", f"there are {len(ids)} ids, and {len(values)} values of {name!r}")
     lists = {feature: documents[feature] for feature in settings.sent if feature in documents}
     if SCORE in documents and (named := score_name(settings)) in settings.sent:
-        lists.setdefault(named, documents[SCORE])
+        given = lists.get(named, [None] * len(ids))
+        lists[named] = [score if own is None else own for own, score in zip(given, documents[SCORE], strict=True)]
     candidates = [
         Candidate(
             name,
@@ -193,7 +194,10 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
 def _number(document: str, name: str, value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise _bad(f"document {document!r}", f"feature {name!r} must be a number; got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _bad(f"document {document!r}", f"feature {name!r} is too large a number") from None
 
 
 def _bad(where: str, what: str) -> RequestError:

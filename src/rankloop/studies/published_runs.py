@@ -6,6 +6,7 @@ fold, user, length and seed are pairs, whoever added them, as long as the collec
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +49,8 @@ _MARK = b"rankloop.runs"
 _RUN = ("collection", "data", "fold", "people", "label", "settings", "seed", "impressions", "page_size", "metric")
 """What a run was, whoever made it and wherever."""
 _IDENTITY = (*_RUN, "grid", "online", "offline")
+_PLACE = ("collection", "user", "impressions", "label", "learner")
+_LINE = (*_PLACE, "data", "people", "settings", "page_size", "metric")
 
 
 def rows_of(results: Results) -> pa.Table:
@@ -126,6 +129,11 @@ def _values(row: dict[str, Any], names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(None if row[name] != row[name] else row[name] for name in names)
 
 
+def _version(row: dict[str, Any]) -> list[int]:
+    """The numbers of a version, to compare: 0.10 is later than 0.9."""
+    return [int(number) for number in re.findall(r"\d+", row["version"] or "")]
+
+
 class Line(NamedTuple):
     """A method on a collection with a kind of people: means with 95 % t-intervals over its runs, folds fixed."""
 
@@ -144,13 +152,16 @@ class Line(NamedTuple):
 def summary(table: pa.Table, only: Iterable[str] = ()) -> list[Line]:
     """One line for each collection, user, length and label, the best offline first; `only` as in `rankloop run`.
 
-    A run counts once, though two grids share it; one that was made again by later code counts as that has it.
+    A run counts once, though two grids share it; one that was made again counts as the later version of rankloop has
+    it. What was measured otherwise (other content, settings, pages or metric) has a line of its own.
     """
     groups: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
     for row in _chosen(table.to_pylist(), tuple(only)):
-        place = row["collection"], row["user"], row["impressions"], row["label"], row["learner"]
-        groups.setdefault(place, {})[_values(row, _RUN)] = row
-    lines = [_line(place, list(runs.values())) for place, runs in groups.items()]
+        known = groups.setdefault(_values(row, _LINE), {})
+        before = known.get(_values(row, _RUN))
+        if before is None or _version(before) <= _version(row):
+            known[_values(row, _RUN)] = row
+    lines = [_line(place[: len(_PLACE)], list(runs.values())) for place, runs in groups.items()]
     return sorted(lines, key=lambda one: (*one[:3], -one.offline.mean if math.isfinite(one.offline.mean) else 0.0))
 
 
