@@ -18,7 +18,6 @@ from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.learners import Learner, require_compiled, require_learner
 from rankloop.loop import learn_page, learn_page_as_drawn, rank_page
 from rankloop.policies.plackett_luce import checked_clicks, checked_grades, checked_page
-from rankloop.propensities.elsewhere import clicks_elsewhere
 from rankloop.settings import require_number, require_seed, require_whole_number
 
 WEIGHT_DRAW = 1 << 21
@@ -154,7 +153,6 @@ class OnlineRanker:
         as_drawn: bool = False,
         weight: float = 1.0,
         more: bool = False,
-        elsewhere: NDArray[np.int64] | None = None,
     ) -> None:
         """Learn from what came back for a page: one value in [0, 1] per shown document.
 
@@ -162,9 +160,7 @@ class OnlineRanker:
         the current scores, or with `as_drawn` against those that drew the page. `grades` is for methods that learn
         from the truth (MDPRank). With a `weight` below 1 the page counts for less: its gradient, and what information
         it brings, are scaled by it. `more`: the page was learned from before, and this is what has been clicked since,
-        for methods that can take it in by itself (`takes_more`). `elsewhere`: the ranks (from 0) at which the documents
-        are taken to have stood, with the clicks that they would have had there, for methods that learn how far people
-        look; others take the page as it was.
+        for methods that can take it in by itself (`takes_more`).
         """
         self._check_page(page)
         feedback = self._feedback(page, clicks, grades)
@@ -180,21 +176,17 @@ class OnlineRanker:
         self._name(page.numbers, len(page.candidates))
         if page.numbers is not None:
             self.model = self.learner.with_room(self.model, self._remembered() + len(page))
-        ranks, log_examination = page.ranks, self.learner.log_examination(self.model)
-        if elsewhere is not None and log_examination is not None:
-            shown = range(len(page)) if ranks is None else ranks.tolist()
-            feedback, ranks = clicks_elsewhere(feedback, shown, elsewhere.tolist(), log_examination)
         # A page whose rows stand at other ranks sees their rows of the tables per rank, which are copied back.
-        by_rank = () if ranks is None else self.learner.by_rank
-        tables = {name: table[ranks] for name in by_rank if (table := getattr(self.model, name)).size}
+        by_rank = () if page.ranks is None else self.learner.by_rank
+        tables = {name: table[page.ranks] for name in by_rank if (table := getattr(self.model, name)).size}
         model = self.model._replace(**tables)
-        learned = self._key, page.impression, page.documents, page.notes, feedback
+        shown = self._key, page.impression, page.documents, page.notes, feedback
         if as_drawn:
-            learn_page_as_drawn(model, self._work, page.candidates, page.scores, *learned)
+            learn_page_as_drawn(model, self._work, page.candidates, page.scores, *shown)
         else:
-            learn_page(model, self._work, page.candidates, *learned)
+            learn_page(model, self._work, page.candidates, *shown)
         for name, table in tables.items():
-            getattr(self.model, name)[ranks] = table
+            getattr(self.model, name)[page.ranks] = table
         require_finite(self.learner, self.model, self.impressions)
         if before is not None:
             self.step_to(before + (self.weights - before) * weight)

@@ -48,7 +48,7 @@ def test_how_many_pages_count_as_in_another_order_is_said(store, address, ranklo
     redrawn = json.loads(out)["refolded"]["redrawn"]
     assert redrawn > 0
     _, out, _ = rankloop("log", "refold", address, "--model", "shop")
-    assert f"{redrawn} of them would have had another order without what was erased; their clicks count as" in out
+    assert f"{redrawn} of them would have had another order without what was erased; their documents count as" in out
 
 
 def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too(erased, store, address, rankloop):

@@ -51,8 +51,8 @@ def refold(
             )
             if work.redrawn:
                 out.print(
-                    f"{work.redrawn:,} of them would have had another order without what was erased; their clicks "
-                    "count as they would have come in that order"
+                    f"{work.redrawn:,} of them would have had another order without what was erased; their documents "
+                    "count as standing in that order"
                 )
             if work.is_damaged:
                 out.print("the kept state cannot be read; until this one is served, pages come in the incoming order")

@@ -94,6 +94,8 @@ class Learner(
     """Whether it learns only from pages that it filled itself."""
     off_policy: ClassVar[bool] = False
     """Whether its update is as right for a page that another policy drew, or an older state of its own."""
+    learns_examination: ClassVar[bool] = False
+    """Whether it learns by itself what a rank is worth, from where documents stand (`Page.ranks`)."""
     draws_weights: ClassVar[bool] = False
     """Whether the scores that a page is drawn with are those of weights drawn for it, and not the ranker's own."""
     weighing: ClassVar[Weighing] = "step"
@@ -149,11 +151,6 @@ class Learner(
     @property
     def assumed_propensities(self) -> Propensities | None:
         """The examination curve that the method assumes; None if it assumes none."""
-        return None
-
-    def log_examination(self, model: Any) -> NDArray[np.float64] | None:
-        """How far people look, (ranks,), in logarithms relative to the first, as a model has learned it; None if the
-        method does not learn it."""
         return None
 
     @property

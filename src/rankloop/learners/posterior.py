@@ -77,6 +77,7 @@ class Posterior(Learner, frozen=True):
     """
 
     off_policy: ClassVar[bool] = True
+    learns_examination: ClassVar[bool] = True
     draws_weights: ClassVar[bool] = True
     weighing: ClassVar[Weighing] = "page"
     takes_more: ClassVar[bool] = True
@@ -152,10 +153,6 @@ class Posterior(Learner, frozen=True):
             log_examination_deviation=np.r_[0.0, deviation[1:leading]],
             spread=model.spread.copy(),
         )
-
-    def log_examination(self, model: "PosteriorModel") -> NDArray[np.float64]:
-        """As it is believed."""
-        return model.log_examination
 
     @property
     def remembers(self) -> bool:

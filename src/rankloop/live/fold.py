@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import msgspec
@@ -96,7 +97,7 @@ class Fold:
         self.worth: float | None = None
         """In a replay: how many pages of its own policy those seen so far are worth, Σ min(1, π_now / π_drawn)."""
         self.redrawing: Redrawing | None = None
-        """In a refold after an erasure: which pages count as if this state had drawn them."""
+        """In a refold after an erasure: where this state would have placed the documents of pages."""
         self.influence = Influence()
         self.consistency = Consistency.of(settings)
         self.experiments = Experiments()
@@ -254,9 +255,10 @@ class Fold:
         if weight == 0.0:
             return "stale"
         ranks = self.redrawing.ranks(self, impression, shown, counted=not more) if self.redrawing else None
+        placed = page if ranks is None else replace(page, ranks=ranks)
         try:
             as_drawn = self.settings.late_updates == "drawn" and not foreign
-            self.ranker.learn(page, feedback, as_drawn=as_drawn, weight=weight * counts, more=more, elsewhere=ranks)
+            self.ranker.learn(placed, feedback, as_drawn=as_drawn, weight=weight * counts, more=more)
         except DivergenceError:
             # Weights beyond float32 cannot rank anybody's page: stay where we were, and wait for a person.
             for name, array in arrays_of(self.ranker.model, tables=False).items():

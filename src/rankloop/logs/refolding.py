@@ -52,8 +52,8 @@ class Refolded(msgspec.Struct, frozen=True):
         offset: where the new state stands in the log.
         version: of the snapshot that holds it; None if the service has not kept one yet.
         learned: how many impressions the new weights have learned from.
-        redrawn: how many of them count as if the new weights had drawn them, since the old ones, which did, had learned
-            from what was erased.
+        redrawn: how many of them count as if the new weights had ordered them, since the old ones, which did, had
+            learned from what was erased.
         distance: how far they are from the old ones.
         begins: `the beginning`, or the version that the oldest events left build on.
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
@@ -106,7 +106,7 @@ class Refolding:
 
     @property
     def redrawn(self) -> int:
-        """How many of them count as if it had drawn them (`live.redrawing`)."""
+        """How many of them count as if it had ordered them (`live.redrawing`)."""
         return self._again.redrawn
 
     def compare(self, progress: Progress = silent) -> Difference:
