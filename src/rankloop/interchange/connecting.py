@@ -84,8 +84,8 @@ class Connection(NamedTuple):
             other = taken.setdefault(_parameter(feature.name), feature.name)
             if other != feature.name:
                 raise SettingsError(
-                    f"connect: {feature.name!r} would stand in the same place as {other!r} of what the engine sends; call "
-                    f"the feature something else, such as my_{_parameter(feature.name)}=field:{feature.field}"
+                    f"connect: {feature.name!r} would stand in the same place as {other!r} of what the engine sends; "
+                    f"call the feature something else, such as my_{_parameter(feature.name)}=field:{feature.field}"
                 )
         return cls(model, url.rstrip("/"), parsed, id_field, query_path)
 

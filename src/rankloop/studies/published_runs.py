@@ -50,7 +50,7 @@ _RUN = ("collection", "data", "fold", "people", "label", "settings", "seed", "im
 """What a run was, whoever made it and wherever."""
 _IDENTITY = (*_RUN, "grid", "online", "offline")
 _PLACE = ("collection", "user", "impressions", "label", "learner")
-_LINE = (*_PLACE, "data", "people", "settings", "page_size", "metric")
+_LINE = (*_PLACE, "people", "settings", "page_size", "metric")
 
 
 def rows_of(results: Results) -> pa.Table:
@@ -156,8 +156,13 @@ def summary(table: pa.Table, only: Iterable[str] = ()) -> list[Line]:
     it. What was measured otherwise (other content, settings, pages or metric) has a line of its own.
     """
     groups: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[str, Any]]] = {}
+    folds: dict[tuple[Any, ...], list[Any]] = {}
     for row in _chosen(table.to_pylist(), tuple(only)):
-        known = groups.setdefault(_values(row, _LINE), {})
+        # Each fold has content of its own: it is another collection only if the same fold is there with other content.
+        contents = folds.setdefault((*_values(row, _LINE), row["fold"]), [])
+        if row["data"] not in contents:
+            contents.append(row["data"])
+        known = groups.setdefault((*_values(row, _LINE), contents.index(row["data"])), {})
         before = known.get(_values(row, _RUN))
         if before is None or _version(before) <= _version(row):
             known[_values(row, _RUN)] = row
