@@ -83,11 +83,36 @@ def history(*steps):
 def test_what_moved_since_yesterday_is_named_and_what_did_not_is_not():
     now = 10 * DAY
     story = history((0, (0.0, 5.0)), (now - 2 * DAY, (1.0, 1.0)), (now - DAY // 2, (1.5, 1.0)), (now, (2.0, 1.001)))
-    assert changed(model(), SEEN._replace(history=story), now) == "Since yesterday it counts bm25 more."
-    assert changed(model(), SEEN._replace(history=story[2:]), now) == "Since the start it counts bm25 more."
+    yesterday = "Since yesterday it has learned to favour high <strong>bm25</strong> even more."
+    assert changed(model(), SEEN._replace(history=story), now) == yesterday
+    assert changed(model(), SEEN._replace(history=story[2:]), now) == yesterday.replace("yesterday", "the start")
     still = history((0, (1.0, 1.0)), (1, (1.0, 1.0)))
     assert changed(model(), SEEN._replace(history=still), 2) == "Since the start, no weight has moved much."
     assert changed(model(), SEEN, now) == "Nothing yet: 10 pages closed."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "learned"),
+    [
+        ((0.0, 0.0, 1.0), (0.0, -0.57, 1.0), "favour low <strong>price</strong>"),
+        ((0.0, 0.0, 1.0), (0.4, -0.57, 1.0), "favour low <strong>price</strong> and high <strong>bm25</strong>"),
+        ((0.0, -0.2, 1.0), (0.0, -0.57, 1.0), "favour low <strong>price</strong> even more"),
+        ((0.0, -0.57, 1.0), (0.0, -0.2, 1.0), "rely less on <strong>price</strong>"),
+        ((0.0, 0.5, 1.0), (0.0, -0.2, 1.0), "favour low <strong>price</strong> instead of high"),
+        ((0.0, 0.0, 1.0), (0.0, -0.57, 0.7), "favour low <strong>price</strong> and rely less on <strong>the engine’s"),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, 1.5), "favour <strong>the engine’s order</strong> even more"),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, -1.5), "go against <strong>the engine’s order</strong>"),
+    ],
+)  # fmt: skip
+def test_a_weight_below_zero_that_grew_counts_more_the_other_way(before, after, learned):
+    """The strongest weight, −0.57 and once 0, was said to count less."""
+    assert learned in changed(model(), SEEN._replace(history=history((0, before), (1, after))), 2)
+
+
+def test_a_features_name_is_no_markup():
+    one = types.SimpleNamespace(settings=ModelSettings(name="shop", features=("<b>", "price")))
+    story = history((0, (0.0, 0.0, 1.0)), (1, (1.0, 0.0, 1.0)))
+    assert "high <strong>&lt;b&gt;</strong>" in changed(one, SEEN._replace(history=story), 2)
 
 
 def test_the_last_decision_is_named_for_a_week():
