@@ -115,7 +115,7 @@ def history(*steps):
 def test_what_moved_since_yesterday_is_named_and_what_did_not_is_not():
     now = 10 * DAY
     story = history((0, (0.0, 5.0)), (now - 2 * DAY, (1.0, 1.0)), (now - DAY // 2, (1.5, 1.0)), (now, (2.0, 1.001)))
-    yesterday = "Since yesterday it has learned to favour high <strong>bm25</strong> even more."
+    yesterday = "Since yesterday it learned to favour high <strong>bm25</strong> even more."
     assert changed(model(), SEEN._replace(history=story), now) == yesterday
     assert changed(model(), SEEN._replace(history=story[2:]), now) == yesterday.replace("yesterday", "the start")
     still = history((0, (1.0, 1.0)), (1, (1.0, 1.0)))

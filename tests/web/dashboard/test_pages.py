@@ -202,7 +202,7 @@ def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
         assert '"learner":{"learner":"Posterior"' in done.stdout
         service.run(wait_until_learned(service))
         text = httpx.get(f"{service.url}/models/shop").text
-        assert '<span class="value">1</span> <span class="label">pages closed' in text
+        assert '<span class="value">1</span> <span class="label">page closed' in text
 
 
 async def wait_until_learned(service):

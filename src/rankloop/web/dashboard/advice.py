@@ -101,7 +101,7 @@ def _wait(reading: Reading, model: LiveModel, verdict: Verdict) -> str:
         if guard.incoming.pages >= LEAST:
             share, group, so_far = 1 - guards.control, "shown the learned order", guard.learned.pages
         return (
-            f"About {more:,} more {'page' if more == 1 else 'pages'} until the first comparison: {100 * share:.3g} % of people are "
+            f"About {counted(more, 'more page')} until the first comparison: {100 * share:.3g} % of people are "
             f"{group}, and it needs {LEAST} of their pages ({so_far} so far)."
         )
     if few := few_people(guard):
@@ -159,7 +159,7 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> Markup:
         )
         if names
     ]
-    return Markup("{} it has learned to {}.").format(since, _and(parts))
+    return Markup("{} it learned to {}.").format(since, _and(parts))
 
 
 def _lean(name: str, was: float, now: float) -> tuple[str, Markup]:
