@@ -65,7 +65,7 @@ def to_do(
     if verdict.tone == "bad":
         text = "Look at what it learned, and roll back to a version from before."
         if model.view().guarded:
-            text = "Few people see it now, so there is no hurry: roll back, or let it learn until a trial goes well."
+            text = "Few people see it now: roll back, or let it learn until a trial goes well."
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
         return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
