@@ -58,12 +58,7 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
             "Store down. Bring",
             "/service",
         ),
-        (
-            {"reading": EMPTY},
-            "Send it pages to rank. The first comparison takes about 1,000 pages in all.",
-            "/models/shop/connect",
-        ),
-        ({"reading": EMPTY, "guards": Guards(control=0.0)}, "Send it pages to rank.", "/models/shop/connect"),
+        ({"reading": EMPTY}, "Send it pages to rank.", "/models/shop/connect"),
         ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),

@@ -82,9 +82,7 @@ def test_an_empty_service_leads_to_a_model_a_page_and_what_was_learned(tmp_path,
         assert made.guards.control == 0.05
         page.goto(f"{service.url}/models/shop")
         expect(page.locator("#comparison")).to_contain_text("This model has not ranked a page yet")
-        expect(page.locator("#five")).to_contain_text(
-            "Send it pages to rank. The first comparison takes about 1,000 pages in all. Connect your search"
-        )
+        expect(page.locator("#five")).to_contain_text("Send it pages to rank. Connect your search")
         click(service, rank(service), ["a"])
         expect(page.locator(FACT.format("page closed"))).to_have_text("1")
         page.goto(service.url)

@@ -73,7 +73,7 @@ def test_a_new_model_says_that_it_waits_for_its_first_page(states, visit, screen
     page = visit(f"{states.url}/models/garden", viewport={"width": width, "height": height}, is_mobile=width < 400)
     drawn(page)
     expect(page.locator("#answer")).to_contain_text("No pages to compare yet. The first comparison takes about")
-    assert "pages in all. Connect your search" in first_screen(page, height).replace("\n", " ")
+    assert "Send it pages to rank. Connect your search" in first_screen(page, height).replace("\n", " ")
 
 
 def test_an_alert_is_told_once_and_leaves_the_answer_where_it_was(states, visit, monkeypatch):

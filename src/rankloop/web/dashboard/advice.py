@@ -27,6 +27,10 @@ NOTABLE = 0.02
 """Share of the largest weight by which one must have moved to be named."""
 
 
+LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go against {}", "rely less on {}"
+"""What a model has learned to do with a feature."""
+
+
 class Advice(NamedTuple):
     """A sentence, and where it leads; `tone` is good, open or bad. `since` when it is about something that lasts."""
 
@@ -58,10 +62,7 @@ def to_do(
         text = f"Wait until it has learned, then compare it with {other}: promote it or drop it."
         return Advice("open", text, "Experiments", f"/models/{quote(other)}/experiments")
     if not reading.ever and not reading.open:
-        text = "Send it pages to rank."
-        if guards.compares and (most := pages_to_compare(Guard(), guards)):
-            text += f" The first comparison takes about {most:,} pages in all."
-        return Advice("open", text, "Connect your search", f"{place}/connect")
+        return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
     if verdict.tone == "bad":
         text = "Look at what it learned, and roll back to a version from before."
         if model.view().guarded:
@@ -144,21 +145,12 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> Markup:
     named = [i for i in largest(step, NAMED) if abs(step[i]) > NOTABLE * size > 0]
     if not named:
         return Markup("{}, no weight has moved much.").format(since)
-    favoured, even_more, against, less = [], [], [], []
+    leans: dict[str, list[Markup]] = {words: [] for words in LEANS}
     for i in named:
         was = 0.0 if abs(before[i]) <= NOTABLE * size else float(before[i])
-        kind, what = _lean(model.settings.names[i], was, float(newest[i]))
-        {"favour": favoured, "more": even_more, "against": against, "less": less}[kind].append(what)
-    parts = [
-        Markup(words).format(_and(names))
-        for words, names in (
-            ("favour {}", favoured),
-            ("favour {} even more", even_more),
-            ("go against {}", against),
-            ("rely less on {}", less),
-        )
-        if names
-    ]
+        words, what = _lean(model.settings.names[i], was, float(newest[i]))
+        leans[words].append(what)
+    parts = [Markup(words).format(_and(names)) for words, names in leans.items() if names]
     return Markup("{} it learned to {}.").format(since, _and(parts))
 
 
@@ -166,18 +158,18 @@ def _lean(name: str, was: float, now: float) -> tuple[str, Markup]:
     """What became of a weight, and of what: a weight below zero that grows counts more, for less of its feature.
 
     >>> _lean("price", 0.0, -0.57)
-    ('favour', Markup('low <strong>price</strong>'))
+    ('favour {}', Markup('low <strong>price</strong>'))
     """
     feature = Markup("<strong>{}</strong>").format(feature_name(name))
     turned = was * now < 0
     if abs(now) < abs(was) and not turned:
-        return "less", feature
+        return LESS, feature
     if name == INCOMING:  # an order has no high and low
-        return ("against" if now < 0 else "more" if was > 0 else "favour"), feature
+        return (AGAINST if now < 0 else MORE if was > 0 else FAVOUR), feature
     high, low = ("high", "low") if now > 0 else ("low", "high")
     if turned:
-        return "favour", Markup("{} {} instead of {}").format(high, feature, low)
-    return ("more" if was else "favour"), Markup("{} {}").format(high, feature)
+        return FAVOUR, Markup("{} {} instead of {}").format(high, feature, low)
+    return (MORE if was else FAVOUR), Markup("{} {}").format(high, feature)
 
 
 def _and(parts: Sequence[Markup]) -> Markup:

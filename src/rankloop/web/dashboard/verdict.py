@@ -130,7 +130,7 @@ def rounded_up(number: int) -> int:
     >>> rounded_up(12_345), rounded_up(7)
     (13000, 7)
     """
-    unit = 10 ** max(0, len(str(number)) - 2)
+    unit = int(10 ** max(0, len(str(number)) - 2))
     return -(-number // unit) * unit
 
 
