@@ -25,8 +25,6 @@ DAY = 86_400_000
 NAMED = 2
 NOTABLE = 0.02
 """Share of the largest weight by which one must have moved to be named."""
-
-
 LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go against {}", "rely less on {}"
 """What a model has learned to do with a feature."""
 
