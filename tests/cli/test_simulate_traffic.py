@@ -1,6 +1,7 @@
 """`rankloop simulate-traffic` as people type it: curves as a table, a picture and JSON; mistakes as sentences."""
 
 import json
+import re
 
 import pytest
 
@@ -55,6 +56,7 @@ def test_the_command_shows_curves_as_table_picture_and_json(service, data, tmp_p
     assert code == 0
     assert "continues from version 60" in progress
     assert f"{here.offline_curve[-1, 1]:.4f}" in shown.splitlines()[1]
+    assert re.search(r"Mean nDCG@\d+ of the pages 0\.\d{4}; their sum, discounted by 0\.9995 a page, \d", shown)
 
 
 def test_a_picture_of_a_single_point_shows_it(data, tmp_path):

@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+import types
 from contextlib import suppress
 
 import httpx
@@ -9,7 +10,7 @@ from tests.patience import PATIENCE, end, wait_until
 
 from rankloop.errors import SettingsError
 from rankloop.live.http.connections import SPARE_FILES, most_connections
-from rankloop.live.serving import require_files, serve
+from rankloop.live.serving import COMPILES_AFTER, _tells_of_compiling, require_files, serve
 
 from .serving import Serving
 
@@ -20,6 +21,7 @@ def test_a_service_lives_ends_and_lives_again_on_the_same_log(tmp_path):
     with Serving(tmp_path) as service:
         made = httpx.post(f"{service.url}/v1/models", json={"name": "shop", "features": 2}, timeout=PATIENCE)
         assert made.status_code == 201
+        assert f"dashboard: {service.url}/\n" in service.output
         assert service.kill() == -9
         with pytest.raises(httpx.ConnectError):
             httpx.get(f"{service.url}/readyz")
@@ -54,6 +56,18 @@ def test_too_few_files_are_said_before_anything_is_served(files, tmp_path):
     with pytest.raises(SettingsError, match=r"may open 200 files, too few to serve.*at least 256 \(ulimit -n"):
         serve(tmp_path / "log.db", port=0)
     assert not (tmp_path / "log.db").exists()
+
+
+def test_that_the_first_page_waits_is_said_once_and_only_while_kernels_are_compiled():
+    for done, said in ((False, 1), (True, 0)):
+        told = []
+        look = _tells_of_compiling(types.SimpleNamespace(is_done=done), told.append)
+        for _ in range(COMPILES_AFTER - 1):
+            look()
+        assert told == []
+        for _ in range(5):
+            look()
+        assert len(told) == said
 
 
 HANGS = """

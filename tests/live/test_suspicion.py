@@ -20,13 +20,14 @@ def hashed(clients) -> set[str]:
     return {f"hash:{name(client).hex()}" for client in clients}
 
 
-def visits(clients, pages: int, clicks, seed: int = 1, group: Group = Group.LEARNED):
+def visits(clients, pages: int, clicks, seed: int = 1, group: Group = Group.LEARNED, *, same_price: bool = False):
     """Pages of these clients, in random orders of random candidates, and what each clicks on."""
     random = np.random.default_rng(seed)
     for page in range(pages):
         client = clients[page % len(clients)]
         X = random.normal(size=(CANDIDATES, 3)).astype(np.float32)
         X[:, 2] = random.random(CANDIDATES) < 0.25
+        X[:, 0] = 1.0 if same_price else X[:, 0]
         documents = random.permutation(60)[:CANDIDATES]
         shown = random.permutation(CANDIDATES)[:5]
         ids = [f"d{document}" for document in documents]
@@ -64,6 +65,14 @@ def test_who_comes_often_and_likes_what_everybody_likes_is_no_suspect():
     often = visits(range(1_000, 1_010), 3_000, for_ratings, seed=2)
     found = suspects_among([*visits(range(100), 500, for_ratings), *often], SETTINGS)
     assert (found.clients, found.found) == (110, [])
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_a_feature_that_nowhere_varies_nothing_is_said_and_nobody_is_warned():
+    people = visits(range(100), 500, as_people_do, same_price=True)
+    bots = visits(range(1_000, 1_020), 400, for_the_vendor, seed=2, same_price=True)
+    found = suspects_among([*people, *bots], SETTINGS)
+    assert {one.name for one in found.found if one.kind == "feature"} == {"vendor"}
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ def demo(
     ] = 1,
     browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
 ) -> None:
-    """Search the Python documentation with a ranking that learns from your clicks and those of 1,000 visitors."""
+    """Search the Python documentation with a ranking that learns from your clicks and 1,000 simulated visitors’."""
     from rankloop.settings import require_seed
     from rankloop.web.demo.engine import Engine
     from rankloop.web.demo.serving import PATIENCE, free_port, run_demo

@@ -66,5 +66,5 @@ def serve(
         secret = checked_secret(os.environ.get("RANKLOOP_WEBHOOK_SECRET"), webhook_secret_file)
     serve(
         store, host=host, port=port, learn=learn, limits=limits, webhook=webhook, webhook_secret=secret,
-        extend=add_dashboard, say=err.print,
+        extend=add_dashboard, dashboard="/", say=err.print,
     )  # fmt: skip

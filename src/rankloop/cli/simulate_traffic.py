@@ -191,7 +191,8 @@ def _show(traffic: "Traffic") -> None:
     print_table(made)
     groups = ", ".join(f"{count:,} {group}" for group, count in sorted(traffic.pages.items()))
     out.print(
-        f"\nOnline {ndcg} {run.online_ndcg:.1f} (discounted by 0.9995 a page). Pages: {groups}. "
+        f"\nMean {ndcg} of the pages {run.online_curve.mean():.4f}; their sum, discounted by 0.9995 a page, "
+        f"{run.online_ndcg:,.1f}. Pages: {groups}. "
         f"{run.impressions_per_second:,.0f} impressions a second. Each row covers the pages since the previous row."
     )
     if traffic.undelivered:

@@ -25,6 +25,7 @@ from rankloop.live.kept import summary_of
 from rankloop.live.keys import Keyring
 from rankloop.live.loading import settings_of
 from rankloop.live.local import is_local
+from rankloop.live.preparing import Preparation
 from rankloop.live.requests import Limits
 from rankloop.live.service import Service
 from rankloop.live.stores import open_store
@@ -35,6 +36,8 @@ log = logging.getLogger("rankloop.service")
 SWITCH_SECONDS = 0.0005
 FREEZE_AFTER = 10
 """Seconds, or a few more: by then somebody has asked for a page, and what that needs is loaded."""
+COMPILES_AFTER = 4
+"""Seconds, or a few more: kernels that are on disk are loaded by then."""
 END_SECONDS = 30.0
 """How long a service that was asked to end may take: for requests under way, what waits to be written, a snapshot."""
 KEEP_ALIVE_SECONDS = 75
@@ -51,11 +54,13 @@ def serve(
     webhook: str | None = None,
     webhook_secret: bytes = b"",
     extend: Callable[[Application], None] = lambda application: None,
+    dashboard: str = "",
     say: Callable[[str], None] = print,
 ) -> None:
     """Serve the log at an address until the process is asked to end.
 
-    `extend` adds pages to what is served; `say` hears where it listens. Alerts are sent to `webhook`, signed.
+    `extend` adds pages to what is served, `dashboard` is where those for people begin; `say` hears where it listens.
+    Alerts are sent to `webhook`, signed.
     """
     limits = limits or Limits()
     require_files()
@@ -81,7 +86,11 @@ def serve(
         raise
     app = create_app(Service(store, limits=limits, learn=learn, webhook=teller), keys)
     extend(app)
-    say(f"rankloop serves {store} on {url_of(listening, host)}")
+    url = url_of(listening, host)
+    say(f"rankloop serves {store} on {url}")
+    if dashboard:
+        say(f"dashboard: {url}{dashboard}")
+    app.service.refreshers.append(_tells_of_compiling(app.service.preparation, say))
     _keep_pauses_short(app.service)
     config = uvicorn.Config(
         app, http=limited(limits.keyless_connections), ws="none", log_level="warning", log_config=None,
@@ -126,6 +135,17 @@ def _end_anyway() -> None:
     time.sleep(END_SECONDS)
     log.error("the service did not end within %g s, because its store or its compiler hangs; it ends now", END_SECONDS)
     os._exit(1)
+
+
+def _tells_of_compiling(preparation: Preparation, say: Callable[[str], None]) -> Callable[[], None]:
+    """Called every second or so: says once that the first page waits, if kernels take longer than loading them does."""
+    looks = iter(range(COMPILES_AFTER))
+
+    def look() -> None:
+        if next(looks, None) == COMPILES_AFTER - 1 and not preparation.is_done:
+            say("compiling, once after an installation: the first page may wait for half a minute")
+
+    return look
 
 
 def _keep_pauses_short(service: Service) -> None:

@@ -160,7 +160,9 @@ def _by_feature(seen: _Seen, names: Sequence[str]) -> list[Suspicion]:
     apart = seen.pulls[active] - clicks * np.median(seen.pulls[active] / clicks, axis=0)
     varied = variances > 0
     ratio = np.where(varied, np.abs(apart) / np.sqrt(np.where(varied, variances, 1.0)), np.nan)
-    apart /= np.maximum(1.0, np.nan_to_num(np.nanmedian(ratio, axis=0)) / NormalDist().inv_cdf(0.75))
+    usual, known = np.zeros(ratio.shape[1]), varied.any(axis=0)  # a feature that nowhere varies has no usual distance
+    usual[known] = np.nanmedian(ratio[:, known], axis=0)
+    apart /= np.maximum(1.0, usual / NormalDist().inv_cdf(0.75))
     found = []
     for feature, name in enumerate(names):
         for direction, sign in (("more", 1.0), ("less", -1.0)):

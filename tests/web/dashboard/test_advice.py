@@ -8,7 +8,7 @@ import pytest
 from rankloop.live.alerts import alert_of
 from rankloop.live.events import Event, Group, Kind
 from rankloop.live.guard import Guard
-from rankloop.live.settings import Guards, ModelSettings
+from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
 from rankloop.live.stores.rows import Snapshot
 from rankloop.live.watching import Period
 from rankloop.web.dashboard.advice import DAY, changed, to_do
@@ -28,11 +28,11 @@ def model(mode="learning", guarded=False, **more):
     return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode, guarded=guarded))
 
 
-def told(reading=SEEN, states=WELL, guard=None, alerts=(), experiment=None, **more):
+def told(reading=SEEN, states=WELL, guard=None, alerts=(), experiment=None, told_apart=False, **more):
     one = model(**more)
     guard = guard or Guard()
     reading = reading._replace(guard=guard)
-    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts, experiment)
+    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts, experiment, told_apart=told_apart)
 
 
 def running(better):
@@ -58,15 +58,32 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
             "Store down. Bring",
             "/service",
         ),
-        ({"reading": EMPTY}, "Send it pages", "/models/shop/connect"),
+        ({"reading": EMPTY}, "Send it pages to rank.", "/models/shop/connect"),
         ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
-        ({"guards": Guards(control=0.0)}, "an experiment needs no control group", "/models/shop/experiments"),
+        ({"guards": Guards(control=0.0)}, "Or give the model a control group.", "/models/shop/experiments"),
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
-        ({}, "too little to compare", "/models/shop/experiments"),
+        ({"guard": compared(0.7, 0.5), "told_apart": True}, "Nothing.", "/models/shop/queries#helps"),
+        ({}, "About 1,000 more pages until the first comparison: 5 % of people", "/models/shop/experiments"),
+        (
+            {"guard": compared(0.5, 0.5, 220, 0.05)},
+            "About 780 more pages until the first comparison: 5 % of people are in the control group, and it needs "
+            "50 of their pages (11 so far).",
+            "/models/shop/experiments",
+        ),
+        (
+            {"guard": compared(0.5, 0.5, 100, 0.8), "guards": Guards(control=0.8)},
+            "About 150 more pages until the first comparison: 20 % of people are shown the learned order",
+            "/models/shop/experiments",
+        ),
+        (
+            {"guard": compared(2.0, 0.5, people=7)},
+            "more people with control pages (about 7",
+            "/models/shop/experiments",
+        ),
         ({"guard": compared(0.53, 0.5, pages=8_000)}, "more pages: then this difference", "/models/shop/experiments"),
     ],
 )
@@ -76,6 +93,16 @@ def test_the_next_step_is_named_and_has_a_page(given, text, address):
     assert found.address == address
 
 
+@pytest.mark.parametrize(("learned", "control", "pages"), [(0.51, 0.5, 1_000), (0.55, 0.5, 2_000), (0.5, 0.5, 40_000)])
+def test_while_the_estimate_is_unsteady_nobody_is_told_how_long_it_takes(learned, control, pages):
+    """At page 300 it was ten times too many: too little is known, and the model still changes."""
+    guard = compared(learned, control, pages=pages)
+    found = verdict(guard, Guards())
+    assert found.tone == "open"
+    low, high = found.interval.split(" to ")
+    assert told(guard=guard).text == f"Keep sending pages. It could still be anything from {low} to {high}."
+
+
 def history(*steps):
     return [(Snapshot(1, place, place, at, b""), np.array(weights)) for place, (at, weights) in enumerate(steps)]
 
@@ -83,11 +110,37 @@ def history(*steps):
 def test_what_moved_since_yesterday_is_named_and_what_did_not_is_not():
     now = 10 * DAY
     story = history((0, (0.0, 5.0)), (now - 2 * DAY, (1.0, 1.0)), (now - DAY // 2, (1.5, 1.0)), (now, (2.0, 1.001)))
-    assert changed(model(), SEEN._replace(history=story), now) == "Since yesterday it counts bm25 more."
-    assert changed(model(), SEEN._replace(history=story[2:]), now) == "Since the start it counts bm25 more."
+    yesterday = "Since yesterday it learned to favour high <strong>bm25</strong> even more."
+    assert changed(model(), SEEN._replace(history=story), now) == yesterday
+    assert changed(model(), SEEN._replace(history=story[2:]), now) == yesterday.replace("yesterday", "the start")
     still = history((0, (1.0, 1.0)), (1, (1.0, 1.0)))
     assert changed(model(), SEEN._replace(history=still), 2) == "Since the start, no weight has moved much."
     assert changed(model(), SEEN, now) == "Nothing yet: 10 pages closed."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "learned"),
+    [
+        ((0.0, 0.0, 1.0), (0.0, -0.57, 1.0), "favour low <strong>price</strong>"),
+        ((0.0, 0.0, 1.0), (0.4, -0.57, 1.0), "favour low <strong>price</strong> and high <strong>bm25</strong>"),
+        ((0.0, -0.2, 1.0), (0.0, -0.57, 1.0), "favour low <strong>price</strong> even more"),
+        ((0.0, -0.57, 1.0), (0.0, -0.2, 1.0), "rely less on <strong>price</strong>"),
+        ((0.0, 0.5, 1.0), (0.0, -0.2, 1.0), "favour low <strong>price</strong> instead of high"),
+        ((0.0, 0.0, 1.0), (0.0, -0.57, 0.7), "favour low <strong>price</strong> and rely less on <strong>the engine’s"),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, 1.5), "favour <strong>the engine’s order</strong> even more"),
+        ((0.0, 0.0, 1.0), (0.0, 0.0, -1.5), "go against <strong>the engine’s order</strong>"),
+    ],
+)  # fmt: skip
+def test_a_weight_below_zero_that_grew_counts_more_the_other_way(before, after, learned):
+    """The strongest weight, −0.57 and once 0, was said to count less."""
+    story = history((0, before), (1, after))
+    assert learned in changed(model(start=IncomingOrder()), SEEN._replace(history=story), 2)
+
+
+def test_a_features_name_is_no_markup():
+    one = types.SimpleNamespace(settings=ModelSettings(name="shop", features=("<b>", "price")))
+    story = history((0, (0.0, 0.0, 1.0)), (1, (1.0, 0.0, 1.0)))
+    assert "high <strong>&lt;b&gt;</strong>" in changed(one, SEEN._replace(history=story), 2)
 
 
 def test_the_last_decision_is_named_for_a_week():

@@ -46,9 +46,9 @@ def test_a_models_page_answers_five_questions_on_the_first_screen(service, visit
     expect(page.get_by_role("heading", name="Does it help?")).to_be_visible()
     expect(page.locator("#answer .words")).to_have_text("Yes, it helps")
     assert re.fullmatch(r"\+\d+ %", page.locator("#answer .huge").inner_text())
-    assert re.fullmatch(r"between \+\d+ % and \+\d+ %", page.locator("#answer .interval").inner_text())
-    answers = {"Since when": ", version ", "How sure": "sure, however often you look",
-               "What changed": "it counts", "What to do": "Nothing. It keeps learning"}  # fmt: skip
+    assert re.fullmatch(r"95 % interval: \+\d+ % to \+\d+ %", page.locator("#answer .interval").inner_text())
+    answers = {"Since when": "Clear since ", "How sure": "people in the control group",
+               "What changed": "it learned to", "What to do": "Nothing. It keeps learning"}  # fmt: skip
     for question, answer in answers.items():
         told = page.locator("#five > div", has=page.get_by_text(question, exact=True))
         expect(told).to_contain_text(answer)

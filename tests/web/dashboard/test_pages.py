@@ -13,11 +13,14 @@ from tests.patience import PATIENCE
 
 from rankloop import __version__
 from rankloop.live.alerts import Period, alert_of
+from rankloop.live.contrasts import queries_report
 from rankloop.live.keys import create_key, revoke_key
 from rankloop.live.looks import Looks
+from rankloop.web.dashboard import panels
 from rankloop.web.dashboard.charts import CHARTS
 from rankloop.web.dashboard.examination import TRUST
 from rankloop.web.dashboard.pages import SERVICE_CHARTS
+from rankloop.web.dashboard.verdict import Verdict
 
 from .running import make_past, rank, running, shop
 
@@ -97,6 +100,27 @@ def test_the_numbers_are_those_of_the_log(client, service):
         shown = sum(row.shown for row in whole if row.group == group)
         assert f'{label}</th><td class="number" data-label="Pages">{shown:,}</td>' in text
     assert "Better than the engine’s order: +" in text  # these visitors really do like what the model learns
+
+
+def test_a_model_that_helps_leads_to_the_queries_it_helps_if_any_were_told_apart(client, service, monkeypatch):
+    assert '<a href="/models/shop/queries#helps">See where it helps</a>' in client.get("/models/shop").text
+    assert 'id="helps"' in client.get("/models/shop/queries").text
+
+    async def nothing(*_):
+        return queries_report(None, 5)
+
+    monkeypatch.setattr("rankloop.live.evidencing.queries", nothing)
+    assert '<a href="/models/shop/queries">See what it does to a query</a>' in client.get("/models/shop").text
+
+
+def test_an_unclear_answer_leads_with_its_range_and_says_the_number_quietly(client, monkeypatch):
+    unclear = Verdict("open", "No clear difference yet", "…", 0.03, -0.25, 0.49, 0.2, "about 79")
+    monkeypatch.setattr(panels, "judged", lambda settings, guard: unclear)
+    text = client.get("/models/shop").text
+    assert "between <strong>−25 %</strong> and <strong>+49 %</strong>" in text
+    assert 'class="huge"' not in text
+    assert "95 % interval; so far +3.0 %" in text
+    assert "Not sure: it could still be no difference at all." in text
 
 
 @pytest.mark.parametrize("name", [name for name in CHARTS if name != "reward"])
@@ -202,7 +226,7 @@ def test_an_empty_service_shows_requests_that_work_as_they_are(tmp_path):
         assert '"learner":{"learner":"Posterior"' in done.stdout
         service.run(wait_until_learned(service))
         text = httpx.get(f"{service.url}/models/shop").text
-        assert '<span class="value">1</span> <span class="label">pages closed' in text
+        assert '<span class="value">1</span> <span class="label">page closed' in text
 
 
 async def wait_until_learned(service):

@@ -84,7 +84,7 @@ def test_an_empty_service_leads_to_a_model_a_page_and_what_was_learned(tmp_path,
         expect(page.locator("#comparison")).to_contain_text("This model has not ranked a page yet")
         expect(page.locator("#five")).to_contain_text("Send it pages to rank. Connect your search")
         click(service, rank(service), ["a"])
-        expect(page.locator(FACT.format("pages closed"))).to_have_text("1")
+        expect(page.locator(FACT.format("page closed"))).to_have_text("1")
         page.goto(service.url)
         expect(page.get_by_role("link", name="shop")).to_be_visible()
         expect(page.locator(".card.model")).to_contain_text("Too early to say")

@@ -72,7 +72,7 @@ def test_a_new_model_says_that_it_waits_for_its_first_page(states, visit, screen
     width, height = SCREENS[screen]
     page = visit(f"{states.url}/models/garden", viewport={"width": width, "height": height}, is_mobile=width < 400)
     drawn(page)
-    expect(page.locator("#answer")).to_contain_text("No pages to compare yet: it takes at least 50 in each order.")
+    expect(page.locator("#answer")).to_contain_text("No pages to compare yet. The first comparison takes about")
     assert "Send it pages to rank. Connect your search" in first_screen(page, height).replace("\n", " ")
 
 
@@ -103,8 +103,8 @@ def test_without_a_control_group_nobody_is_told_to_wait_for_an_answer(states, vi
     page = visit(f"{states.url}/models/attic", viewport={"width": width, "height": height}, is_mobile=width < 400)
     said = first_screen(page, height)
     assert "yet" not in said
-    assert "an experiment needs no control group" in said
-    page.locator("#five").get_by_role("link", name="Start an experiment").click()
+    assert "Or give the model a control group." in said
+    page.locator("#five").get_by_role("link", name="Set one up").click()
     expect(page.locator("#start-experiment")).to_be_visible()
 
 

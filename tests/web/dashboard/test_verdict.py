@@ -49,11 +49,11 @@ def summed(clicks, who) -> tuple[Sums, bytes]:
     [
         (compared(0.7, 0.5), GUARDS, "good", "Better than the engine’s order: +4"),
         (compared(0.52, 0.5, 1_000), GUARDS, "open", "No clear difference from the engine’s order yet: "),
-        (Guard(), GUARDS, "open", "No pages to compare yet: it takes at least 50 in each order."),
+        (Guard(), GUARDS, "open", "No pages to compare yet. The first comparison takes about 1,000 pages in all."),
         (compared(0.5, 0.5, 100, 0.05), GUARDS, "open", "Not enough control pages yet to compare: 5 of at least 50."),
         (compared(0.5, 0.5, 100, 0.91), GUARDS, "open", "Not enough learned pages yet to compare: 9 of at least 50."),
         (compared(2.0, 0.5, people=7), GUARDS, "open",
-         "Not enough people with control pages yet to compare: about 7, and it takes more than 20."),
+         "Not enough people with control pages (about 7 of more than 20) yet to compare."),
         (compared(0.5, 0.5), Guards(control=0), "open", "This model has no control group, so its gain cannot"),
         (compared(0.5, 0.5), Guards(falls_back=0), "open", "This model has no guard, so people are not counted"),
     ],
@@ -121,8 +121,8 @@ def test_the_verdict_and_its_interval_are_one():
 def test_nobody_is_ever_quite_sure():
     assert verdict(compared(2.0, 0.5), GUARDS).text.endswith("99.9 % sure.")
     # As 44 people would, on average, these fill 37 of 128 parts.
-    assert "about 44 people in control" in verdict(compared(0.5, 0.5, people=37), GUARDS).text
-    assert "hundreds of people in control" in verdict(compared(0.5, 0.5), GUARDS).text
+    assert "about 44 people in the control group" in verdict(compared(0.5, 0.5, people=37), GUARDS).text
+    assert "hundreds of people in the control group" in verdict(compared(0.5, 0.5), GUARDS).text
 
 
 def test_without_clicks_there_is_no_relative_gain():

@@ -133,6 +133,15 @@ def test_a_newcomers_story_one_sentence_a_search_a_click_that_moves_things(visit
     assert f"; {len(moved)} of 10 results moved." in said
     still(page)
     picture(page, "demo-click")
+    # What has come to lie under the pointer does not look clicked, or pointed at, until the pointer moves.
+    assert page.locator("#results .now li:has(.yours)").get_attribute("data-key") == first[9]
+    row = page.locator("#results .now li").nth(9)
+    assert now[9] != first[9]
+    assert colour(row) == colour(page.locator("#results .now li:not(.clicked)").first)
+    page.mouse.move(*middle(row, 6))
+    page.wait_for_selector(".demo:not(.resting)")
+    still(page)
+    assert colour(row) != colour(page.locator("#results .now li:not(.clicked)").first)
     # Why it stands there, in words.
     page.locator(".why summary").first.click()
     assert page.locator(".why[open] svg rect").count() >= 1
@@ -144,6 +153,15 @@ def test_a_newcomers_story_one_sentence_a_search_a_click_that_moves_things(visit
     page.locator(".hero a").click()
     page.wait_for_selector("#results")
     assert shown(page) == now
+
+
+def colour(row):
+    return row.evaluate("one => getComputedStyle(one).backgroundColor")
+
+
+def middle(row, beside):
+    box = row.bounding_box()
+    return box["x"] + box["width"] / 3 + beside, box["y"] + box["height"] / 2
 
 
 def still(page):

@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.web.demo.documents import document
 from rankloop.web.demo.engine import Engine
-from rankloop.web.demo.features import FEATURES, LABELS, feature_matrix
+from rankloop.web.demo.features import FEATURES, LABELS, RESULTS, feature_matrix
 from rankloop.web.demo.index import write_index
 
 NAMES = list(FEATURES)
@@ -67,3 +67,4 @@ def test_nothing_typed_is_the_beginning_of_no_name():
 def test_every_feature_has_a_name_for_people():
     assert list(LABELS) == NAMES
     assert len(set(LABELS.values())) == len(NAMES)
+    assert set(RESULTS) <= set(NAMES)

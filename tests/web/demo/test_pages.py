@@ -63,7 +63,7 @@ def test_the_first_page_is_a_search_in_the_engines_own_order(browser, engine):
     assert f'value="{EXAMPLES[0]}"' in first.text
     for query, page in [(EXAMPLES[0], first), *((query, search(browser, query)) for query in EXAMPLES)]:
         assert results(page) == before(page) == list(engine.search(query).ids[:10])
-    assert "nobody has clicked yet" in first.text
+    assert "The engine’s order: nobody has clicked yet" in first.text
 
 
 def test_a_click_teaches_the_model_and_the_page_says_what_moved(browser, demonstration):
@@ -76,6 +76,8 @@ def test_a_click_teaches_the_model_and_the_page_says_what_moved(browser, demonst
     [moved] = re.findall(r"It rose from 10th to (\d)\w\w; (\d+) of 10 results moved\.", taught.text)
     assert results(taught).index(found[9]) == int(moved[0]) - 1
     assert sum(one != other for one, other in zip(found, results(taught), strict=True)) == int(moved[1])
+    assert re.search(r"Results (with|that) [^.]+ now count more\.", taught.text)
+    assert taught.text.count("your click</span>") == 1
     assert before(taught) == found
     assert "After 1 click of yours" in taught.text
     assert untaught == start_of(POSTERIOR).tolist()

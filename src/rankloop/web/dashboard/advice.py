@@ -5,10 +5,13 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup, escape
 
-from rankloop.display import counted, listed
+from rankloop.display import counted
 from rankloop.live.alerts import Alert
 from rankloop.live.experiments import ExperimentReport
+from rankloop.live.guard import LEAST, Guard
+from rankloop.live.incoming import INCOMING
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
 from rankloop.web.dashboard.health import State
@@ -16,12 +19,14 @@ from rankloop.web.dashboard.history import sentence_of
 from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import pages
-from rankloop.web.dashboard.verdict import Verdict, pages_to_go
+from rankloop.web.dashboard.verdict import Verdict, few_people, pages_to_compare, pages_to_go, rounded_up, signed_share
 
 DAY = 86_400_000
 NAMED = 2
 NOTABLE = 0.02
 """Share of the largest weight by which one must have moved to be named."""
+LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go against {}", "rely less on {}"
+"""What a model has learned to do with a feature."""
 
 
 class Advice(NamedTuple):
@@ -41,9 +46,12 @@ def to_do(
     states: Sequence[State],
     alerts: Sequence[Alert],
     experiment: ExperimentReport | None = None,
+    *,
+    told_apart: bool = False,
 ) -> Advice:
-    """The next step: the most urgent thing first. `experiment`: the one that is running."""
-    place = f"/models/{quote(model.settings.name)}"
+    """The next step: the most urgent thing first. `experiment`: the one that is running; `told_apart`: queries or
+    segments have been compared one by one."""
+    place, guards = f"/models/{quote(model.settings.name)}", model.settings.guards
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
         text = f"{broken.part} {broken.word}. {broken.note}"
@@ -56,15 +64,19 @@ def to_do(
     if verdict.tone == "bad":
         text = "Look at what it learned, and roll back to a version from before."
         if model.view().guarded:
-            text = "Few people see it now, so there is no hurry: roll back, or let it learn until a trial goes well."
+            text = "Few people see it now: roll back, or let it learn until a trial goes well."
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
         return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
-    if not model.settings.guards.compares:
-        label = "Start an experiment" if experiment is None else "See the experiment"
-        return Advice(
-            "open", "Ask people whether it helps: an experiment needs no control group.", label, f"{place}/experiments"
+    if not guards.compares:
+        if experiment is not None:
+            text = "Wait for the experiment: it counts whose results get the clicks."
+            return Advice("open", text, "See the experiment", f"{place}/experiments")
+        text = (
+            "Start an experiment: it mixes both orders on some pages and counts whose results get the clicks. Or give "
+            "the model a control group."
         )
+        return Advice("open", text, "Set one up", f"{place}/experiments")
     if alerts:
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)
@@ -72,50 +84,57 @@ def to_do(
         text = "Stop the experiment: it is decided, and half of what its people see is still the other order’s."
         return Advice("open", text, "See who won", f"{place}/experiments")
     if verdict.tone == "good":
-        return Advice("good", "Nothing. It keeps learning by itself.", "See where it helps", f"{place}/queries")
+        where = ("See where it helps", f"{place}/queries#helps")
+        shown = where if told_apart else ("See what it does to a query", f"{place}/queries")
+        return Advice("good", "Nothing. It keeps learning by itself.", *shown)
     label = "Or start an experiment" if experiment is None else "See the experiment"
-    return Advice("open", _wait(reading, model), label, f"{place}/experiments")
+    return Advice("open", _wait(reading, model, verdict), label, f"{place}/experiments")
 
 
-def _wait(reading: Reading, model: LiveModel) -> str:
+def _wait(reading: Reading, model: LiveModel, verdict: Verdict) -> str:
     """How long until there will be an answer."""
-    more = pages_to_go(reading.guard, model.settings.guards) if reading.guard else None
-    if more is None:
-        return "Wait for more pages: there is too little to compare yet."
-    return f"Wait for about {_round(more):,} more pages: then this difference would be clear, if it stays as it is."
+    guards, guard = model.settings.guards, reading.guard or Guard()
+    if more := pages_to_compare(guard, guards):
+        share, group = guards.control, "in the control group"
+        so_far = guard.incoming.pages
+        if guard.incoming.pages >= LEAST:
+            share, group, so_far = 1 - guards.control, "shown the learned order", guard.learned.pages
+        return (
+            f"About {counted(more, 'more page')} until the first comparison: {100 * share:.3g} % of people are "
+            f"{group}, and it needs {LEAST} of their pages ({so_far} so far)."
+        )
+    if few := few_people(guard):
+        return f"Keep sending pages. It needs more people with {few} to compare."
+    if verdict.low is None or verdict.high is None:
+        return "Keep sending pages. There are too few clicks to compare yet."
+    if to_go := pages_to_go(guard, guards):
+        more = rounded_up(to_go)
+        return f"Wait for about {more:,} more pages: then this difference would be clear, if it stays as it is."
+    end = f"to {signed_share(verdict.high)}" if verdict.bounded else "up"
+    return f"Keep sending pages. It could still be anything from {signed_share(verdict.low)} {end}."
 
 
-def _round(number: int) -> int:
-    """To two digits, upwards.
-
-    >>> _round(12_345), _round(7)
-    (13000, 7)
-    """
-    unit = 10 ** max(0, len(str(number)) - 2)
-    return -(-number // unit) * unit if number % unit else number
-
-
-def changed(model: LiveModel, reading: Reading, now: int) -> str:
+def changed(model: LiveModel, reading: Reading, now: int) -> Markup:
     """What is different from a day ago, or from the beginning: the weights that moved most, and the last decision."""
     if reading.is_unread:
-        return "Not known now."
+        return Markup("Not known now.")
     sentences = []
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]
         who = event.client.decode("utf-8", "replace")
-        sentences.append(f"{sentence_of(event)}{f' ({who})' if who else ''}.")
+        sentences.append(escape(f"{sentence_of(event)}{f' ({who})' if who else ''}."))
     if moved := _moved(model, reading, now):
         sentences.append(moved)
     if not sentences:
         count = sum(pages(ranks).shown for ranks in reading.ever.values())
-        sentences.append(f"Nothing yet: {counted(count, 'page')} closed." if count else "Nothing yet.")
-    return " ".join(sentences)
+        sentences.append(escape(f"Nothing yet: {counted(count, 'page')} closed." if count else "Nothing yet."))
+    return Markup(" ").join(sentences)
 
 
-def _moved(model: LiveModel, reading: Reading, now: int) -> str:
+def _moved(model: LiveModel, reading: Reading, now: int) -> Markup:
     history = reading.history
     if len(history) < 2 or not model.settings.is_linear:
-        return ""
+        return Markup("")
     newest = history[-1][1]
     earlier = [weights for snapshot, weights in history[:-1] if snapshot.at <= now - DAY]
     since, before = ("Since yesterday", earlier[-1]) if earlier else ("Since the start", history[0][1])
@@ -123,6 +142,33 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> str:
     size = float(np.abs(newest).max())
     named = [i for i in largest(step, NAMED) if abs(step[i]) > NOTABLE * size > 0]
     if not named:
-        return f"{since}, no weight has moved much."
-    words = [f"{feature_name(model.settings.names[i])} {'more' if step[i] > 0 else 'less'}" for i in named]
-    return f"{since} it counts {listed(words)}."
+        return Markup("{}, no weight has moved much.").format(since)
+    leans: dict[str, list[Markup]] = {words: [] for words in LEANS}
+    for i in named:
+        was = 0.0 if abs(before[i]) <= NOTABLE * size else float(before[i])
+        words, what = _lean(model.settings.names[i], was, float(newest[i]))
+        leans[words].append(what)
+    parts = [Markup(words).format(_and(names)) for words, names in leans.items() if names]
+    return Markup("{} it learned to {}.").format(since, _and(parts))
+
+
+def _lean(name: str, was: float, now: float) -> tuple[str, Markup]:
+    """What became of a weight, and of what: a weight below zero that grows counts more, for less of its feature.
+
+    >>> _lean("price", 0.0, -0.57)
+    ('favour {}', Markup('low <strong>price</strong>'))
+    """
+    feature = Markup("<strong>{}</strong>").format(feature_name(name))
+    turned = was * now < 0
+    if abs(now) < abs(was) and not turned:
+        return LESS, feature
+    if name == INCOMING:  # an order has no high and low
+        return (AGAINST if now < 0 else MORE if was > 0 else FAVOUR), feature
+    high, low = ("high", "low") if now > 0 else ("low", "high")
+    if turned:
+        return FAVOUR, Markup("{} {} instead of {}").format(high, feature, low)
+    return (MORE if was else FAVOUR), Markup("{} {}").format(high, feature)
+
+
+def _and(parts: Sequence[Markup]) -> Markup:
+    return Markup(" and ").join(parts)

@@ -308,7 +308,7 @@ CHARTS = {
         Chart(
             "gain", "{Clicks} gained over the engine’s order",
             "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. "
-            "What was much wider in the beginning is cut off.",
+            "Very wide early intervals are cut off.",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),
         Chart(

@@ -125,7 +125,15 @@ class _Looking:
             "read_at": reading.at,
             "summary": summary,
             "since": since(reading.trail, summary["verdict"].tone),
-            "advice": advice.to_do(model, reading, summary["verdict"], summary["states"], alerts, experiment),
+            "advice": advice.to_do(
+                model,
+                reading,
+                summary["verdict"],
+                summary["states"],
+                alerts,
+                experiment,
+                told_apart=summary["verdict"].tone == "good" and await self._told_apart(model),
+            ),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
             "exploration": panels.exploration(model, reading),
@@ -163,6 +171,13 @@ class _Looking:
                 "segments": await evidencing.segments(self._service, model),
             }
         return {"evidence": queries_report(None, EVIDENCE), "segments": segments_report(None)}
+
+    async def _told_apart(self, model: LiveModel) -> bool:
+        """Whether there is something to see where it helps: a query, new or known queries, or a segment."""
+        found = await self._evidence(model)
+        contrasts = [found["evidence"].new, found["evidence"].known]
+        contrasts += [one.contrast for one in (*found["evidence"].queries, *found["segments"].segments)]
+        return any(one.difference is not None for one in contrasts)
 
     async def _queries(self, request: Request) -> Response:
         model, over = self._frame.asked(request)

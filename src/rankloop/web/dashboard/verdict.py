@@ -17,8 +17,12 @@ SURE = 0.95
 MOST_FEATURES = 300
 """A covariance of more takes too long for a look at a page."""
 NAMED = 5
-MOST_PATIENCE = 1_000.0
+MOST_PATIENCE = 10.0
 """A difference that takes more than so many times the pages that there were is nothing to wait for."""
+STEADY_PAGES = 1_000
+STEADY_REACH = 0.15
+"""Nobody says how long it takes before so many learned pages, or while the gain may be this much more or less: the
+model still changes, and the number of pages goes as one over the gain's square."""
 
 
 class Verdict(NamedTuple):
@@ -88,25 +92,53 @@ def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
             f"The learned order is on trial: {learned.pages} of {TRIAL} pages so far.",
         )
     if not learned.pages and not control.pages:
-        return Verdict("open", "Too early to say", f"No pages to compare yet: it takes at least {LEAST} in each order.")
-    for group, sums, people in (
-        ("control", control, guard.incoming_people),
-        ("learned", learned, guard.learned_people),
-    ):
+        most = pages_to_compare(guard, guards)
+        takes = f"about {most:,} pages in all" if most else f"{LEAST} pages in each order"
+        return Verdict("open", "Too early to say", f"No pages to compare yet. The first comparison takes {takes}.")
+    for group, sums in (("control", control), ("learned", learned)):
         if sums.pages < LEAST:
             few = f"Not enough {group} pages yet to compare: {sums.pages} of at least {LEAST}."
             return Verdict("open", "Too early to say", few)
-        if people.parts < FEWEST:
-            few = f"about {people.count}, and it takes more than {FEWEST}"
-            return Verdict("open", "Too early to say", f"Not enough people with {group} pages yet to compare: {few}.")
+    if few := few_people(guard):
+        return Verdict("open", "Too early to say", f"Not enough people with {few} yet to compare.")
     return _verdict_of(guard, compared(learned, control, guard.learned_people, guard.incoming_people), unit)
+
+
+def few_people(guard: Guard) -> str:
+    """Whose pages are those of too few people, and how many these are; nothing if there are enough."""
+    for group, people in (("control", guard.incoming_people), ("learned", guard.learned_people)):
+        if people.parts < FEWEST:
+            return f"{group} pages (about {people.count} of more than {FEWEST})"
+    return ""
+
+
+def pages_to_compare(guard: Guard, guards: Guards) -> int | None:
+    """About how many more pages until both orders have enough of them; None if they have, or never will.
+
+    >>> pages_to_compare(Guard(), Guards(control=0.05))
+    1000
+    """
+    if not 0 < guards.control < 1:
+        return None
+    missing = max((LEAST - guard.incoming.pages) / guards.control, (LEAST - guard.learned.pages) / (1 - guards.control))
+    return rounded_up(math.ceil(round(missing, 6))) if missing > 0 else None
+
+
+def rounded_up(number: int) -> int:
+    """To two digits, upwards.
+
+    >>> rounded_up(12_345), rounded_up(7)
+    (13000, 7)
+    """
+    unit = int(10 ** max(0, len(str(number)) - 2))
+    return -(-number // unit) * unit
 
 
 def _verdict_of(guard: Guard, found: GroupComparison, unit: str) -> Verdict:
     count = guard.incoming_people.count
     people = f"about {count}" if count else "hundreds of"
     value, low, high = found.ratio()
-    gained = f"{_change(value, low, high, unit)}, with {people} people in control"
+    gained = f"{_change(value, low, high, unit)}, with {people} people in the control group"
     tone, words, text = "open", "No clear difference yet", f"No clear difference from the engine’s order yet: {gained}."
     if found.sure >= SURE:
         better = found.learned > found.incoming
@@ -148,12 +180,15 @@ def _sure(probability: float) -> str:
 
 
 def pages_to_go(guard: Guard, guards: Guards) -> int | None:
-    """About how many more pages until the difference is clear, if it stays as it is; None if nobody can say.
+    """About how many more pages until the difference is clear, if it stays as it is; None if nobody can say, as long
+    as the estimate has not steadied.
 
     Standard errors fall as 1/√pages: the fewest pages with which the confidence sequence would leave out zero.
     """
     found = verdict(guard, guards)
-    if found.tone != "open" or found.sure is None or guard.learned.pages == 0:
+    if found.tone != "open" or found.low is None or found.high is None or guard.learned.pages < STEADY_PAGES:
+        return None
+    if not (found.high - found.low) / 2 < STEADY_REACH:
         return None
     one = compared(guard.learned, guard.incoming, guard.learned_people, guard.incoming_people)
     difference = abs(one.learned - one.incoming)

@@ -68,6 +68,32 @@ LABELS: dict[str, str] = {
 }
 """What a page calls them."""
 
+RESULTS: dict[str, str] = {
+    "engine_rank": "that the engine favours",
+    "engine_score": "that match well overall",
+    "name_exact": "that are just what was typed",
+    "name_prefix": "that begin with what was typed",
+    "is_module": "that are modules",
+    "is_class": "that are classes",
+    "is_function": "that are functions",
+    "is_method": "that are methods",
+    "is_property": "that are properties",
+    "depth": "that are deeply nested",
+    "builtin": "that need no import",
+}
+"""The results that have much of a feature, where it is not what they come with."""
+
+
+def results_with(label: str) -> str:
+    """The results that have what a page calls so.
+
+    >>> results_with("a long explanation"), results_with("needs no import"), results_with("all words in its name")
+    ('with a long explanation', 'that need no import', 'with all words in their name')
+    """
+    name = next(name for name, known in LABELS.items() if known == label)
+    words = label.replace(" its ", " their ").replace("how it is called", "how they are called")
+    return RESULTS.get(name, f"with {words}")
+
 
 def feature_matrix(
     query: str, terms: Collection[str], found: Sequence[tuple[Document, Sequence[float]]]

@@ -27,6 +27,7 @@ from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.curve import curve_of, percent
 from rankloop.web.demo.engine import Engine
 from rankloop.web.demo.explaining import Lesson, bars_of, before_of, is_current, lesson_of, results_of
+from rankloop.web.demo.features import results_with
 from rankloop.web.demo.snippets import Snippet
 from rankloop.web.demo.tastes import TASTES
 from rankloop.web.demo.visitors import HELD_OUT, VISITED
@@ -73,7 +74,7 @@ class Demo:
         self._lesson: Lesson | None = None
         self._clicks = 0
         self._visits_then = 0
-        site.filters.update(pieces=pieces, percent=percent, ordinal=ordinal, dotted=dotted)
+        site.filters.update(pieces=pieces, percent=percent, ordinal=ordinal, dotted=dotted, count_more=count_more)
         for path, show in (("", self._search), ("/crowd", self._watch), ("/curve.json", self._curve)):
             site.get(f"{ADDRESS}{path}", self._answering(show))
         site.get(ADDRESS + "/documents/{id}", self._answering(self._document))
@@ -240,6 +241,16 @@ def dotted(name: str) -> Markup:
     Markup('os.<wbr>path')
     """
     return Markup(".<wbr>").join(name.split("."))
+
+
+def count_more(labels: list[str]) -> str:
+    """Which results count more than before: those with the two things whose weights rose most.
+
+    >>> count_more(["a long explanation", "a class", "an example"])
+    'with a long explanation and those that are classes'
+    """
+    first, *more = [results_with(label) for label in labels[:2]]
+    return first + "".join(f" and those {one}" for one in more)
 
 
 def ordinal(number: int) -> str:

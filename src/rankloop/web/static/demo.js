@@ -56,6 +56,19 @@
   document.addEventListener("htmx:afterSwap", glide);
   document.addEventListener("htmx:oobAfterSwap", glide);
 
+  // What comes to lie under a pointer that rests after a click is not pointed at, until the pointer moves.
+  let rests = null;
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest || !event.target.closest("#results button.link") || !event.detail) return;
+    rests = { x: event.clientX, y: event.clientY };
+    document.querySelector(".demo").classList.add("resting");
+  });
+  document.addEventListener("pointermove", (event) => {
+    if (!rests || Math.abs(event.clientX - rests.x) + Math.abs(event.clientY - rests.y) < 3) return;
+    rests = null;
+    document.querySelector(".demo").classList.remove("resting");
+  });
+
   // One reason at a time, and Escape closes it.
   document.addEventListener("toggle", (event) => {
     if (event.target.matches(".why[open]")) document.querySelectorAll(".why[open]").forEach((one) => { if (one !== event.target) one.open = false; });
