@@ -89,9 +89,7 @@ def test_pages_from_before_the_first_erased_one_or_after_a_refold_count_as_they_
     assert (done.learned, done.redrawn, done.distance) == (70, 0, 0.0)
 
 
-def test_pages_closed_later_count_as_the_new_model_would_have_ordered_them_when_they_were_shown(
-    store, address
-):
+def test_pages_closed_later_count_as_the_new_model_would_have_ordered_them_when_they_were_shown(store, address):
     """Nothing of what is erased was learned from before these pages were drawn, so they are as they were, however much
     has been learned by the time they are closed."""
     log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
