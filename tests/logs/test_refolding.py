@@ -2,6 +2,7 @@
 
 import threading
 
+import msgspec
 import pytest
 from tests.patience import PATIENCE
 
@@ -17,7 +18,7 @@ from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold
+from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold, rewrite
 
 DAMAGED = b"\xc1"
 
@@ -268,6 +269,19 @@ def test_events_that_cannot_be_read_are_passed_over_and_told_of(log, store, addr
     assert change(store, f"UPDATE events SET body = {blob(store, DAMAGED)} WHERE position = {damaged}") == 1
     assert any(f"event {damaged}: its body cannot be read" in problem for problem in problems(address))
     assert refold(address, "shop", log.at).learned == 59
+
+
+def test_after_an_erasure_a_damaged_page_that_is_still_open_is_passed_over(store, address):
+    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
+    log.visit(10)
+    log.visit(2, close=False, clients=("bob",))
+    log.visit(10)
+    erase(address, "ann")
+    learned = refold(address, "shop", log.at).learned
+    shown = next(event for event in store.events(0, 1_000_000, kinds=(Kind.SHOWN,)) if event.number == 10)
+    page = decode(shown.kind, shown.body)
+    rewrite(store, shown, msgspec.structs.replace(page, features=page.features[:-4]))
+    assert refold(address, "shop", log.at).learned == learned
 
 
 @pytest.mark.parametrize("settings", [b"{}", DAMAGED])
