@@ -56,6 +56,20 @@ def test_a_second_refold_forgets_what_the_first_still_knew(log, store, address):
     assert (weights == alone.ranker.weights).all()
 
 
+def test_after_a_refold_the_erased_are_not_counted_among_those_who_taught_and_the_next_one_changes_nothing(
+    store, address
+):
+    log = Log.filled(store, model_settings(learner=Posterior(), scaling="robust"), impressions=120)
+    erase(address, "ann")
+    refold(address, "shop", log.at)
+    log.fold = load(store, store.models()[0])[0]
+    assert log.fold.influence.pages == 90
+    log.visit(40, clients=("ann", "bob"))
+    log.snapshot()
+    assert refold(address, "shop", log.at).distance == 0.0
+    assert problems(address) == []
+
+
 def plainly_folded(store, settings):
     """Everything that is left, page by page as it was shown."""
     fold = Fold(settings)

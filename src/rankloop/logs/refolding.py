@@ -127,7 +127,7 @@ class Refolding:
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
             self._follow(silent)
-            body = encode(Restored(self._old.version, again.fold.state()))
+            body = encode(Restored(self._old.version, again.fold.state(), with_influence=True))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
         if clean_since(store, model.id) is None:
             note_clean(store, model.id, offset)
