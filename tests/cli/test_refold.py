@@ -7,8 +7,9 @@ import pytest
 
 from rankloop.cli import refold as command
 from rankloop.learners import Posterior
+from rankloop.logs.trimming import compact
 
-from ..logs.writing import Log, blob, change, model_settings
+from ..logs.writing import DAY, Log, blob, change, model_settings
 
 
 @pytest.fixture
@@ -49,6 +50,23 @@ def test_how_many_pages_count_as_in_another_order_is_said(store, address, ranklo
     assert redrawn > 0
     _, out, _ = rankloop("log", "refold", address, "--model", "shop")
     assert f"{redrawn} of them would have had another order without what was erased; their documents count as" in out
+
+
+def test_that_new_weights_may_still_reflect_what_was_erased_is_said_before_and_after(store, address, rankloop):
+    log = Log.filled(store, impressions=40)
+    compact(address, 0.0, log.at + DAY)
+    log.visit(10)
+    log.snapshot()
+    _, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert "what was erased" not in out
+    rankloop("log", "erase", address, "--client", "ann")
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop")
+    assert code == 1
+    assert "go on from a state that may have learned from what was erased" in out
+    code, out, _ = rankloop("log", "refold", address, "--model", "shop", "--forget", "--yes")
+    assert code == 0
+    assert "they may still reflect what was erased; only a new model certainly does not" in out
+    assert "what was erased may still be in the weights of shop" in rankloop("log", "verify", address)[1]
 
 
 def test_with_agreement_it_is_served_and_older_states_go_when_that_is_agreed_too(erased, store, address, rankloop):

@@ -11,7 +11,7 @@ from tests.examples import examples
 
 from rankloop.learners import PDGD, ROLTR, PairRank, Posterior
 from rankloop.live.errors import StateError
-from rankloop.live.events import Kind
+from rankloop.live.events import Kind, Restored, encode
 from rankloop.live.fold import Fold
 from rankloop.live.influence import LEAST, PARTS, Influence, KeptInfluence, parts_of
 from rankloop.live.settings import Guards, ModelSettings, stored_settings
@@ -237,6 +237,28 @@ def test_counts_are_part_of_the_state_and_go_on_with_the_same_bits():
         diary.apply_to(again, event)
         again = Fold.restored(diary.settings, again.state(), again.offset)
     assert again.state() == diary.fold.state()
+
+
+def test_after_a_refold_whoever_was_erased_is_no_longer_counted_and_a_roll_back_keeps_the_counts():
+    diary, without = Diary(model()), Fold(model()).state()
+    diary.close(diary.show(X, client=b"ann"), [1.0, 0.0, 0.0, 0.0])
+    diary.control(Kind.ROLLED_BACK, encode(Restored(0, without)))
+    assert diary.fold.influence.counts.sum() == 2
+    diary.control(Kind.REFOLDED, encode(Restored(0, without)))  # as earlier versions wrote it: same log, same bits
+    assert diary.fold.influence.counts.sum() == 2
+    diary.control(Kind.REFOLDED, encode(Restored(0, without, with_influence=True)))
+    assert (diary.fold.influence.pages, diary.fold.influence.counts.sum()) == (0, 0)
+
+
+def test_if_the_counts_of_a_refold_cannot_be_read_all_stays_as_it_is():
+    diary = Diary(model())
+    state = msgspec.msgpack.decode(diary.fold.state())
+    state["influence"]["counts"] = bytes(3)
+    diary.close(diary.show(X, client=b"ann"), [1.0, 0.0, 0.0, 0.0])
+    before = diary.fold.state()
+    with pytest.raises(StateError, match="damaged"):
+        diary.control(Kind.REFOLDED, encode(Restored(0, msgspec.msgpack.encode(state), with_influence=True)))
+    assert diary.fold.state() == before
 
 
 def test_counts_that_cannot_be_read_are_damage():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rankloop.learners import ROLTR, Posterior
-from rankloop.live.events import Group
+from rankloop.live.events import Group, encode
 from rankloop.live.fold import Fold
 from rankloop.live.redrawing import Redrawing
 from rankloop.live.settings import ModelSettings
@@ -113,6 +113,27 @@ def test_scores_beyond_all_numbers_leave_a_page_as_it_was():
     diary.fold.ranker.step_to(np.full(FEATURES, 1e38))
     with np.errstate(over="ignore", invalid="ignore"):
         assert ranks_of(Redrawing(0), diary.fold, shown) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda page: {"features": page.features[:-4]},
+        lambda page: {"features": page.features[: -4 * CANDIDATES]},
+        lambda page: {"page": [*page.page[:-1], 99]},
+        lambda page: {"pinned": [99]},
+        lambda page: {"page": [], "candidates": [], "features": b"", "scores": b""},
+    ],
+    ids=["a number is missing", "a feature is missing", "no such candidate", "no such rank", "empty"],
+)
+def test_a_damaged_page_is_as_it_was(damage):
+    diary, redrawing = diary_of(), Redrawing(0)
+    shown = diary.show(QUERIES[0])
+    page = page_of(shown)
+    shown = shown._replace(body=encode(msgspec.structs.replace(page, **damage(page))))
+    redrawing.see(diary.fold, shown)
+    assert ranks_of(redrawing, diary.fold, shown) is None
+    assert redrawing.pages == 0
 
 
 def test_while_no_page_would_have_been_another_a_fold_has_the_same_bits():

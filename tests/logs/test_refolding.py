@@ -2,6 +2,7 @@
 
 import threading
 
+import msgspec
 import pytest
 from tests.patience import PATIENCE
 
@@ -17,7 +18,7 @@ from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold
+from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold, rewrite
 
 DAMAGED = b"\xc1"
 
@@ -53,6 +54,20 @@ def test_a_second_refold_forgets_what_the_first_still_knew(log, store, address):
     for event in store.events(0, 1_000_000, kinds=(Kind.CLOSED,)):
         alone.apply(event, store.event(decode(event.kind, event.body).shown))
     assert (weights == alone.ranker.weights).all()
+
+
+def test_after_a_refold_the_erased_are_not_counted_among_those_who_taught_and_the_next_one_changes_nothing(
+    store, address
+):
+    log = Log.filled(store, model_settings(learner=Posterior(), scaling="robust"), impressions=120)
+    erase(address, "ann")
+    refold(address, "shop", log.at)
+    log.fold = load(store, store.models()[0])[0]
+    assert log.fold.influence.pages == 90
+    log.visit(40, clients=("ann", "bob"))
+    log.snapshot()
+    assert refold(address, "shop", log.at).distance == 0.0
+    assert problems(address) == []
 
 
 def plainly_folded(store, settings):
@@ -228,6 +243,78 @@ def test_states_from_after_a_refold_need_not_go(log, store, address):
     assert versions(store, log) == [done.version, 71, 61, 0]
 
 
+def compacted_to(store, address, log, version):
+    """Delete what is not needed to go on from a snapshot."""
+    offset = store.snapshot(log.model, version).offset
+    [at] = [event.at for event in store.events(offset - 1, 1)]
+    compact(address, (log.at + DAY - at) / DAY, log.at + DAY)
+    assert versions(store, log)[-1] == version
+
+
+def test_once_the_model_is_clean_a_refold_of_a_compacted_log_begins_at_a_state_that_is(log, store, address):
+    erase(address, "ann")
+    clean = refold(address, "shop", log.at).version
+    log.fold = load(store, store.models()[0])[0]
+    log.visit(10, clients=("bob", "cid"))
+    log.snapshot()
+    compacted_to(store, address, log, 60)
+    done = refold(address, "shop", log.at, forget=True)
+    assert (done.begins, done.distance, done.remembers) == (f"version {clean}", 0.0, False)
+    assert not only_model(address).remembers
+    assert problems(address) == []
+    # What remembers her goes, though the log began with it.
+    assert versions(store, log) == [done.version, clean + 10, clean]
+    assert done.remembering == 0
+
+
+def test_if_no_clean_state_can_be_read_a_refold_of_a_compacted_log_leaves_the_model_in_doubt(log, store, address):
+    erase(address, "ann")
+    clean = refold(address, "shop", log.at).version
+    compacted_to(store, address, log, 60)
+    assert not only_model(address).remembers
+    change(store, f"UPDATE snapshots SET state = {blob(store, DAMAGED)} WHERE version = {clean}")
+    done = refold(address, "shop", log.at)
+    assert (done.begins, done.remembers) == ("version 60", True)
+    assert only_model(address).remembers
+
+
+def test_what_was_compacted_before_somebody_was_erased_may_have_been_theirs(log, store, address):
+    compacted_to(store, address, log, 40)
+    erase(address, "ann")
+    with refolding(address, "shop") as work:
+        work.compare()
+        assert work.remembers
+        done = work.serve(log.at, forget=True)
+    assert (done.begins, done.remembers, done.remembering) == ("version 40", True, 0)
+    assert only_model(address).remembers
+    assert problems(address) == []
+    # The oldest is where the next refold begins, and the newest is served.
+    assert versions(store, log) == [done.version, 40]
+    assert refold(address, "shop", log.at).remembers
+    assert only_model(address).remembers
+
+
+def test_a_model_that_had_learned_nothing_when_its_log_was_compacted_can_forget(store, address):
+    log = Log(store)
+    log.control(Kind.SCALING_FROZEN)
+    log.snapshot()
+    compact(address, 0.0, log.at + DAY)
+    log.visit(10)
+    log.snapshot()
+    erase(address, "ann")
+    done = refold(address, "shop", log.at)
+    assert (done.begins, done.remembers) == ("version 1", False)
+    assert not only_model(address).remembers
+
+
+def test_a_roll_back_to_a_state_of_unknown_place_leaves_the_model_in_doubt(log, store, address):
+    erase(address, "ann")
+    log.control(Kind.ROLLED_BACK, encode(Restored(20, store.snapshot(log.model, 20).state)))
+    done = refold(address, "shop", log.at)
+    assert (done.begins, done.kept_states, done.remembers) == ("the beginning", 1, True)
+    assert only_model(address).remembers
+
+
 def test_a_log_from_which_nothing_was_erased_has_nothing_to_forget(log, store, address):
     with refolding(address, "shop") as work:
         assert work.compare().same_bits
@@ -268,6 +355,19 @@ def test_events_that_cannot_be_read_are_passed_over_and_told_of(log, store, addr
     assert change(store, f"UPDATE events SET body = {blob(store, DAMAGED)} WHERE position = {damaged}") == 1
     assert any(f"event {damaged}: its body cannot be read" in problem for problem in problems(address))
     assert refold(address, "shop", log.at).learned == 59
+
+
+def test_after_an_erasure_a_damaged_page_that_is_still_open_is_passed_over(store, address):
+    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
+    log.visit(10)
+    log.visit(2, close=False, clients=("bob",))
+    log.visit(10)
+    erase(address, "ann")
+    learned = refold(address, "shop", log.at).learned
+    shown = next(event for event in store.events(0, 1_000_000, kinds=(Kind.SHOWN,)) if event.number == 10)
+    page = decode(shown.kind, shown.body)
+    rewrite(store, shown, msgspec.structs.replace(page, features=page.features[:-4]))
+    assert refold(address, "shop", log.at).learned == learned
 
 
 @pytest.mark.parametrize("settings", [b"{}", DAMAGED])

@@ -49,6 +49,11 @@ def refold(
             out.print(
                 f"\n{model}, recomputed from {work.begins}, with {work.learned:,} learned impressions", markup=False
             )
+            if work.remembers:
+                out.print(
+                    "they go on from a state that may have learned from what was erased, and the log no longer holds "
+                    "what it was computed from: so may the new weights"
+                )
             if work.redrawn:
                 out.print(
                     f"{work.redrawn:,} of them would have had another order without what was erased; their documents "
@@ -108,6 +113,8 @@ def _outcome(done: "Refolded | None", model: str, store: str) -> str:
     said = f"\n{model} goes on from them"
     if done.version is None:
         said += "; the service has not kept the new state yet: run this again later"
+    if done.remembers:
+        said += "\nthey may still reflect what was erased; only a new model certainly does not"
     if done.forgotten:
         said += f"\n{done.forgotten:,} snapshots, damaged or with the old weights, were forgotten"
     if done.remembering:

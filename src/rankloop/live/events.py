@@ -178,6 +178,8 @@ class Restored(msgspec.Struct, frozen=True, array_like=True):
     state: bytes
     offset: int = -1
     """Where in the log that state was the newest; −1: not known."""
+    with_influence: bool = False
+    """Of a refold: whether to go on from its counts of who taught how often, too; those of earlier versions did not."""
 
 
 class ExperimentStarted(msgspec.Struct, frozen=True, array_like=True):

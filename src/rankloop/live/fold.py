@@ -36,6 +36,7 @@ from rankloop.live.kept import (
     drawers_in,
     experiments_in,
     guard_in,
+    influence_after,
     influence_in,
     looks_in,
     noted_in,
@@ -74,9 +75,7 @@ class Fold:
         """Where in the log a challenger was promoted, whose settings these are; 0: as the model was made."""
         self.drawers = {0: drawn_by or settings}
         """Whose settings drew pages, by reign."""
-        if weights is None:
-            weights = starting_point(settings).weights
-        self.ranker = ranker_of(settings, weights)
+        self.ranker = ranker_of(settings, starting_point(settings).weights if weights is None else weights)
         self.scaler = Scaler(settings.scaling, len(settings.names))
         self.mode = "learning"
         self.version = 0
@@ -318,21 +317,22 @@ class Fold:
         """Weights, optimiser and scaling as a roll back, a refold or a promotion has them, the last with the settings
         of a challenger. What was counted since stays counted, but what was held against the control, or interleaved,
         was another order. If the state cannot be read, all stays as it is."""
-        before = self.reign, self.ranker, self.scaler, self.looks, self.consistency, self.settings
+        before = dict(vars(self))
         try:
             found = restored_by(event)
             then = decoded(found.state)
             if isinstance(found, Promoted):
                 self.drawers[event.offset] = promoted_settings(self.drawers[0], found)
             self._become(event.offset if isinstance(found, Promoted) else then.reign)
-            self._restore_learned(then)
-            if event.kind == Kind.REFOLDED or self.reign != before[0]:
+            if event.kind == Kind.REFOLDED or self.reign != before["reign"]:
                 self.consistency = consistency_in(self.settings, then)
             if event.kind == Kind.REFOLDED:
                 # Whoever was erased is no longer in these, either.
+                self.influence = influence_after(found, then, self.influence)
                 self.noted = noted_in(self.settings, then)
+            self._restore_learned(then)
         except (StoreError, SettingsError) as error:
-            self.reign, self.ranker, self.scaler, self.looks, self.consistency, self.settings = before
+            vars(self).update(before)
             kind = type(error) if isinstance(error, StoreError) else StateError
             raise kind(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)

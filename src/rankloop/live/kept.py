@@ -166,6 +166,11 @@ def influence_in(then: Kept) -> Influence:
         raise damaged(error) from None
 
 
+def influence_after(found: Restored | Promoted, then: Kept, before: Influence) -> Influence:
+    """Who has taught how often, once a model goes on from a state that was found in its log."""
+    return influence_in(then) if isinstance(found, Restored) and found.with_influence else before
+
+
 def consistency_in(settings: ModelSettings, then: Kept) -> Consistency | None:
     """What clients clicked for, as it was kept."""
     try:

@@ -4,7 +4,7 @@ import msgspec
 
 from rankloop.errors import SettingsError
 from rankloop.live.errors import StateError
-from rankloop.live.events import ENDED, Closing, Event, Kind, Late, decode
+from rankloop.live.events import ENDED, PRECISIONS, Closing, Event, Impression, Kind, Late, decode
 from rankloop.live.fold import Fold
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.contract import Reader
@@ -95,3 +95,16 @@ def closed_impression(store: Reader, event: Event) -> Event | None:
         except UNREADABLE:
             return None
     return shown
+
+
+def misshapen(impression: Impression, settings: ModelSettings) -> str | None:
+    """Why a page cannot be what was shown, if it cannot."""
+    candidates, page = len(impression.candidates), impression.page
+    width = PRECISIONS[settings.precision].itemsize * len(settings.names)
+    if len(impression.features) != candidates * width or len(impression.scores) != 4 * candidates:
+        return f"features and scores are not those of {candidates} candidates"
+    if len(set(page)) < len(page) or not all(0 <= document < candidates for document in page):
+        return "its page does not show different candidates"
+    if not set(impression.pinned) <= set(range(len(page))):
+        return "it pins ranks that the page does not have"
+    return None

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Event, Group, Impression, decode
 from rankloop.live.fold import Fold
+from rankloop.live.loading import misshapen
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import ModelSettings
 
@@ -67,6 +68,8 @@ class Redrawing:
         return ranks
 
     def _drawn(self, fold: Fold, impression: Impression, shown: Event) -> NDArray[np.int64] | None:
+        if not impression.page or misshapen(impression, fold.settings):  # damaged, as verifying has told
+            return None
         try:
             page = self._drawn_by(fold.settings).own_page(fold.at_once(), _asked(fold, impression, shown), shown.number)
         except RequestError:  # features beyond what its weights can score

@@ -59,6 +59,7 @@ class Refolded(msgspec.Struct, frozen=True):
         kept_states: roll backs in the log to states of which it is not known where they were: they are as they were.
         lost_states: such roll backs to states that cannot be read: they are passed over.
         forgotten: snapshots that were deleted: damaged ones and, if that was asked for, those from before.
+        remembers: whether the new weights may have learned from what was erased, too: where they began, that was known.
         remembering: snapshots that are still there, and may have learned from what was erased since.
         remembering_events: rollbacks, refolds and promotions in the log whose states may have, too.
     """
@@ -73,6 +74,7 @@ class Refolded(msgspec.Struct, frozen=True):
     kept_states: int
     lost_states: int
     forgotten: int
+    remembers: bool
     remembering: int
     remembering_events: int
 
@@ -109,6 +111,11 @@ class Refolding:
         """How many of them count as if it had ordered them (`live.redrawing`)."""
         return self._again.redrawn
 
+    @property
+    def remembers(self) -> bool:
+        """Whether the new state may have learned from what was erased: it goes on from a state that may have."""
+        return self._again.remembers
+
     def compare(self, progress: Progress = silent) -> Difference:
         """Compute the new state, and how far it is from the old one. The log stays as it is."""
         held_out, then = HeldOut(self._store, self._model), None
@@ -124,12 +131,14 @@ class Refolding:
         """Go on from the new state; with `forget`, older snapshots go, and with them the way back."""
         store, model, again = self._store, self._model, self._again
         self._follow(silent)
+        if again.remembers:
+            note_clean(store, model.id, None)
         with store.transaction() as transaction:
             # Nobody writes now: the little that came meanwhile, and the new state goes right behind it.
             self._follow(silent)
-            body = encode(Restored(self._old.version, again.fold.state()))
+            body = encode(Restored(self._old.version, again.fold.state(), with_influence=True))
             [offset] = settle(transaction, [Control(model.id, Kind.REFOLDED, at, body)])
-        if clean_since(store, model.id) is None:
+        if not again.remembers and clean_since(store, model.id) is None:
             note_clean(store, model.id, offset)
         version = _kept(store, model, offset, at)
         forgotten = _forget_older(store, model, offset, forget) if version is not None else 0
@@ -144,7 +153,8 @@ class Refolding:
             kept_states=again.kept_states,
             lost_states=again.lost_states,
             forgotten=forgotten,
-            remembering=len(_remembering(store, model)),
+            remembers=again.remembers,
+            remembering=len(_remembering(store, model, offset)),
             remembering_events=remembering_events(store, model.id, sources_of(store, model)),
         )
 
@@ -154,12 +164,18 @@ class Refolding:
 
 
 class _Again:
-    """A model's fold from the oldest events left. Earlier refolds are passed over: they held what was erased since."""
+    """A model's fold from the oldest events left; where the first are gone, from the oldest state that knows nothing of
+    what was erased, or else from the oldest. Later refolds are passed over: they held what was erased since."""
 
-    def __init__(self, store: Store, model: StoredModel, sources: tuple[int, ...] | None = None) -> None:
+    def __init__(
+        self, store: Store, model: StoredModel, sources: tuple[int, ...] | None = None, *, in_doubt: bool = False
+    ) -> None:
         self._store, self._model = store, model
         self._sources = sources or sources_of(store, model)
+        self._since = None if in_doubt else clean_since(store, model.id)
         self.kept_states = self.lost_states = 0
+        self.remembers = False
+        """Whether it goes on from a state that may have learned from what was erased."""
         self.fold, self.begins = self._beginning()
         self.fold.redrawing = self._redrawing()
         wanted = each_event(store, kinds=(Kind.ROLLED_BACK,), model=model.id)
@@ -169,9 +185,18 @@ class _Again:
     def _beginning(self) -> tuple[Fold, str]:
         if fold := _as_made(self._store, self._model):
             return fold, "the beginning"
-        if fold := _first_readable(self._store, self._model, self._store.snapshots(self._model.id)[::-1]):
+        kept = self._store.snapshots(self._model.id)
+        oldest_first = sorted(kept, key=lambda snapshot: (self._is_doubtful(snapshot.offset), snapshot.offset))
+        if fold := _first_readable(self._store, self._model, oldest_first):
+            # What has closed no page yet has learned nothing.
+            self.remembers = bool(fold.fates) and self._is_doubtful(fold.offset)
             return fold, f"version {fold.version}"
         raise SettingsError(f"refold: {self._model.name} has neither its first events nor a readable snapshot left")
+
+    def _is_doubtful(self, place: int) -> bool:
+        """Whether a state that was kept there may have learned from what was erased: any from before the refold since
+        which the model is clean, for pages that were compacted away may have been anybody's."""
+        return self._since is None or (self._since > 0 and place < self._since)
 
     def _redrawing(self) -> Redrawing | None:
         """Of pages that were drawn by weights which may have learned from what was erased."""
@@ -228,6 +253,7 @@ class _Again:
         try:
             self.fold.apply(event)
             self.kept_states += 1
+            self.remembers |= self._is_doubtful(place)
         except StateError:
             self.lost_states += 1
 
@@ -237,14 +263,16 @@ class _Again:
         promoted: Promoted = decode(event.kind, event.body)
         try:
             challenger = StoredModel(promoted.model, "", promoted.settings, 0)
-            again = _Again(self._store, challenger, (promoted.model, self._model.id))
+            sources = promoted.model, self._model.id
+            again = _Again(self._store, challenger, sources, in_doubt=self._since is None)
             again.follow(silent, until=promoted.offset)
-            state = again.fold.state()
+            state, remembers = again.fold.state(), again.remembers
         except SettingsError:
             self.kept_states += 1
-            state = promoted.state
+            state, remembers = promoted.state, self._is_doubtful(promoted.offset)
         try:
             self.fold.apply(event._replace(body=encode(msgspec.structs.replace(promoted, state=state))))
+            self.remembers |= remembers
         except StateError:
             self.lost_states += 1
 
@@ -317,14 +345,15 @@ def _forget_older(store: Store, model: StoredModel, offset: int, forget: bool) -
     older = [snapshot for snapshot in store.snapshots(model.id) if snapshot.offset < offset]
     doomed = {snapshot.version for snapshot in older if _first_readable(store, model, [snapshot]) is None}
     if forget:
-        doomed |= set(_remembering(store, model))
+        doomed |= set(_remembering(store, model, offset))
     store.forget_snapshots(model.id, doomed)
     return len(doomed)
 
 
-def _remembering(store: Store, model: StoredModel) -> list[int]:
-    """Versions that may have learned from what was erased: all before the model was clean again, but for the one with
-    which it, or its log, begins."""
-    since = clean_since(store, model.id)
-    kept = store.snapshots(model.id)
-    return [snapshot.version for snapshot in kept[:-1] if since is None or snapshot.offset < since]
+def _remembering(store: Store, model: StoredModel, refolded: int) -> list[int]:
+    """Versions from before a refold that may have learned from what was erased, but for the one with which a model
+    begins. If the refold has, too, the oldest is needed: nothing that is left knows less."""
+    since, kept = clean_since(store, model.id), store.snapshots(model.id)
+    if since is None:
+        return [snapshot.version for snapshot in kept[:-1] if snapshot.offset < refolded]
+    return [snapshot.version for snapshot in kept if snapshot.version > 0 and snapshot.offset < since]

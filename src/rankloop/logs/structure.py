@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from rankloop.live.events import PRECISIONS, Clicks, Closing, Event, Impression, Kind, Late, decode
+from rankloop.live.events import Clicks, Closing, Event, Impression, Kind, Late, decode
+from rankloop.live.loading import misshapen
 from rankloop.live.log import merged
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.stores.rows import Open
@@ -104,7 +105,7 @@ class Structure:
 
     def _shown(self, event: Event, impression: Impression) -> bool:
         settings = self.settings[event.model]
-        if settings is not None and (why := _misshapen(impression, settings)):
+        if settings is not None and (why := misshapen(impression, settings)):
             return self._wrong(event, why)
         if event.number >= self._models[event.model].next_number:
             return self._wrong(event, f"impression {event.number} has a number that was never given out")
@@ -171,16 +172,3 @@ class Structure:
     def _wrong(self, event: Event, why: str) -> bool:
         self.problems.append(f"event {event.offset}: {why}")
         return False
-
-
-def _misshapen(impression: Impression, settings: ModelSettings) -> str | None:
-    """Why a page cannot be what was shown, if it cannot."""
-    candidates, page = len(impression.candidates), impression.page
-    width = PRECISIONS[settings.precision].itemsize * len(settings.names)
-    if len(impression.features) != candidates * width or len(impression.scores) != 4 * candidates:
-        return f"features and scores are not those of {candidates} candidates"
-    if len(set(page)) < len(page) or not all(0 <= document < candidates for document in page):
-        return "its page does not show different candidates"
-    if not set(impression.pinned) <= set(range(len(page))):
-        return "it pins ranks that the page does not have"
-    return None
