@@ -66,6 +66,17 @@ def test_of_a_model_that_was_not_read_before_nothing_is_said(stopped):
         assert claim not in text, claim
 
 
+def test_neither_are_its_pages_snapshots_and_charts_said_to_be_none(stopped):
+    cards = said(stopped, "/models").split('<li class="card model')
+    (garden,) = (card for card in cards if "/models/garden" in card)
+    assert "No pages over the last 24 hours" not in garden
+    assert "No snapshots yet" not in said(stopped, "/models/garden/history")
+    for kind in ("json", "csv"):
+        answer = httpx.get(f"{stopped.url}/models/garden/charts/learning.{kind}", timeout=PATIENCE)
+        assert answer.status_code == 503
+        assert "store" in answer.text
+
+
 @pytest.mark.parametrize("tab", ["queries", "experiments", "learning", "history"])
 def test_every_page_of_a_model_says_so_and_leads_to_the_cause(stopped, tab):
     text = said(stopped, f"/models/shop/{tab}")
