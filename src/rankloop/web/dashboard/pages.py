@@ -231,6 +231,8 @@ class _Looking:
     async def _chart(self, request: Request) -> Response:
         model, over = self._frame.asked(request)
         reading = await self._frame.readings.model(model, over)
+        if reading.is_unread:
+            raise StoreError(f"the store is down: {reading.trouble}")
         return self._drawn(request, model.settings.name, model.settings, reading)
 
     async def _service_chart(self, request: Request) -> Response:

@@ -177,6 +177,8 @@ class Card(NamedTuple):
     lines: list[list[str]]
     """Clicks per page over the last 24 hours, learned and control, as `sparks.lines` draws them."""
     dots: list[list[tuple[float, float]]]
+    is_read: bool = True
+    """Whether its pages could be counted."""
 
     @property
     def unit(self) -> str:
@@ -189,7 +191,7 @@ def card(model: LiveModel, day: Day | None, *, store_down: bool = False) -> Card
     view = model.view()
     if day is None:
         unknown = UNREAD if store_down else judged(model.settings, Guard())
-        return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []])
+        return Card(model, view.mode, view.guarded, unknown, 0, [[], []], [[], []], is_read=not store_down)
     step = day_step(day)
     times = by_time(day.tallies, step)
     minutes = range(min(times), max(times) + 1, step) if times else range(0)
