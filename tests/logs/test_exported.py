@@ -4,7 +4,7 @@ import pytest
 
 from rankloop.errors import DataError
 from rankloop.live.stores import open_store
-from rankloop.logs.exported import Exported
+from rankloop.logs.exported import LENGTH, Exported
 from rankloop.logs.importing import import_log
 
 from .writing import Log, exported
@@ -36,6 +36,8 @@ def test_a_flipped_byte_anywhere_in_an_export_is_noticed_and_nothing_is_imported
         (lambda whole: whole[: len(whole) // 2], "cut short"),
         (lambda whole: whole[:-1], "cut short"),
         (lambda whole: whole + whole[-40:], "broken"),
+        (lambda whole: whole + LENGTH.pack(3) + b"\x91\xa1\xff", "broken"),  # a list of a text that is none
+        (lambda whole: whole + LENGTH.pack(5_000) + b"\x91" * 5_000, "broken"),  # lists without an end
         (lambda whole: b"", "not a log that rankloop exported"),
         (lambda whole: b"hello\n", "not a log that rankloop exported"),
         (lambda whole: b"rankloop-log 2\n" + whole[15:], "newer rankloop"),
