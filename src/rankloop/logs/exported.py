@@ -159,7 +159,7 @@ class Exported:
             content = msgspec.msgpack.decode(body, type=list)
             if not content or not isinstance(content[0], str):
                 raise self._broken("a part of it is not what was written")
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise self._broken("a part of it cannot be read: it was cut short or changed") from None
         return content
 
