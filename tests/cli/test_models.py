@@ -87,5 +87,7 @@ def test_mistakes_are_sentences(command, words, sentence):
 
 
 def test_a_file_that_is_no_settings_is_refused(command, tmp_path):
+    (tmp_path / "text.json").write_bytes(b'{"name": "\xff"}')
+    assert "settings of a model are one JSON object" in command("create", "--from", tmp_path / "text.json")[2]
     (tmp_path / "list.json").write_text("[1, 2]")
     assert "settings of a model are one JSON object" in command("create", "--from", tmp_path / "list.json")[2]

@@ -185,7 +185,7 @@ def _read(path: Path) -> dict[str, Any]:
         given = msgspec.json.decode(text, type=dict[str, Any])
         # A file of `rankloop connect` says where its body goes.
         return dict(given["body"]) if "request" in given and isinstance(given.get("body"), dict) else given
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path}: settings of a model are one JSON object, as `rankloop import` and `rankloop warm-up` write them "
             f"({error})"

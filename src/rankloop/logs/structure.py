@@ -58,7 +58,7 @@ class Structure:
             return self._wrong(event, f"{event.kind} is no kind of event")
         try:
             body = decode(event.kind, event.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             return self._wrong(event, f"its body cannot be read ({error})")
         key = event.model, event.number
         match event.kind:

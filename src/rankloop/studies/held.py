@@ -48,7 +48,7 @@ def read_starts(folder: Path) -> tuple[Start, ...]:
     """How the study of a folder was started; nothing where that was not written down."""
     try:
         return msgspec.json.decode((folder / STARTED).read_bytes(), type=tuple[Start, ...])
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ()
 
 

@@ -372,7 +372,7 @@ def _read_study(folder: Path) -> Study:
         return msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
     except FileNotFoundError:
         raise DataError(f"{folder} holds no results of a study: study.toml is missing") from None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{folder} holds no readable results: {error}") from None
 
 

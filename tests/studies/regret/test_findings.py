@@ -45,6 +45,8 @@ def test_a_folder_without_them_has_none(tmp_path):
     assert read_findings(tmp_path) is None
     (tmp_path / FILE).write_text("{}")
     assert read_findings(tmp_path) is None
+    (tmp_path / FILE).write_bytes(b'{"against": "\xff"}')
+    assert read_findings(tmp_path) is None
 
 
 def test_learners_and_cells_come_in_the_order_of_the_study():

@@ -137,5 +137,5 @@ def read_findings(folder: Path) -> Findings | None:
     """What a folder has of them; None where it has nothing readable."""
     try:
         return msgspec.json.decode((folder / FILE).read_bytes(), type=Findings)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

@@ -19,7 +19,7 @@ def read_study(folder: Path) -> Study:
     """The study of a results folder."""
     try:
         return msgspec.toml.decode((folder / "study.toml").read_bytes(), type=Study)
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(f"study.toml cannot be read: {error}") from None
 
 
