@@ -15,12 +15,18 @@ UNTRACED = {"rankloop/__main__.py"}
 
 
 def bodies(source: str) -> set[int]:
-    """The lines inside functions that Python itself runs."""
+    """The lines inside functions that Python itself runs; what stands inside a compiled one is run by the compiler, and
+    not even by that where the machine code is kept."""
     lines: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_compiled(node):
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if _is_compiled(node):
+                continue
             for statement in node.body:
                 lines.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+        waiting.extend(ast.iter_child_nodes(node))
     return lines
 
 
