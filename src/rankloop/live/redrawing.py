@@ -10,8 +10,9 @@ would end far below where it would stand had nobody come.
 A method that learns how far people look learns with it how much better what it puts first is than it thinks, rank by
 rank. A refold therefore lets each document of such a page stand where the refolded weights would have shown it at that
 point of the log, with the same random numbers, or last, if nowhere: then what it expects of a document is what it
-expects at that rank of its own pages. Where nothing that was erased had a say, that is the page as it was. To other
-methods pages are as they were shown.
+expects at that rank of its own pages. Where nothing that was erased had a say, that is the page as it was, if its
+weights were those of its place in the log; a page that a busy service drew with weights a moment older is taken as the
+newer ones would have drawn it. To other methods pages are as they were shown.
 
 Clicks count as they came. To multiply them by how much further or less far people look there would be right if that
 were known; but a curve that is too steep makes a refold agree with itself, page after page: what it ranks low gets
