@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo pictures test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-challengers bench-steering regret components clean
+.PHONY: help run demo pictures test test-long test-fast test-crash test-gpu coverage mutate lint docs bench bench-live bench-attack bench-shop bench-interleaving bench-challengers bench-steering bench-gpu regret components clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 20
@@ -97,6 +97,9 @@ bench-challengers: $(VENV)/.installed-dev ## what a challenger costs for each cl
 
 bench-steering: $(VENV)/.installed-dev ## how far one client, or a botnet, can steer a model
 	@$(BIN)/python -m benchmarks.steering --json benchmarks/steering/figures.json
+
+bench-gpu: $(VENV)/.installed-dev ## runs side by side on a CUDA device, beside one core and reading memory
+	@$(BIN)/rankloop bench --on gpu --json > benchmarks/gpu/figures.new && mv benchmarks/gpu/figures.new benchmarks/gpu/figures.json
 
 regret: $(VENV)/.installed-dev     ## what learning costs: the study of regret on all collections at hand
 	@$(BIN)/python -m benchmarks.regret --json benchmarks/regret/figures.json --out docs/regret.md --picture docs/images/regret.png
