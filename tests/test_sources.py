@@ -171,3 +171,22 @@ def test_a_method_that_builds_on_another_counts_with_it(tmp_path, monkeypatch):
     assert {"own_method", "rankloop.learners.roltr"} <= modules
     assert "msgspec" not in modules  # installed, not edited
     assert {"roltr.py", "reinforce.py", "rewards.py"} <= {path.name for path in sources_of(*modules)}
+
+
+def installed_in(folder, *files):
+    """A distribution as `pip install --target` leaves it: packages, and beside them a record of what it brought."""
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+    record = folder / "carried-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("".join(f"{file},,\n" for file in [*files, "carried-1.0.dist-info/RECORD"]))
+
+
+def test_what_is_installed_in_a_folder_of_its_own_does_not_count(tmp_path, monkeypatch):
+    # Such a package has compiled modules, without a source: they would share their fingerprint with no other process.
+    (tmp_path / "method.py").write_text("import carried.compiled\nfrom carried_alone import nothing\nimport my_own\n")
+    (tmp_path / "my_own.py").touch()
+    installed_in(tmp_path, "carried/__init__.py", "carried/compiled.so", "carried_alone.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert sources_of("method") == {tmp_path / "method.py", tmp_path / "my_own.py"}
