@@ -13,6 +13,7 @@ import secrets
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -160,7 +161,17 @@ def _is_editable(name: str, own: set[str]) -> bool:
 
 
 def _is_installed(path: Path) -> bool:
-    return bool({"site-packages", "dist-packages"} & set(path.parts))
+    """Whether a file came with a package, into Python's own folder or another one (`pip install --target`)."""
+    return bool({"site-packages", "dist-packages"} & set(path.parts)) or any(
+        path.relative_to(folder).parts[0] in _brought_to(folder) for folder in path.parents
+    )
+
+
+@cache
+def _brought_to(folder: Path) -> set[str]:
+    """The packages and modules that distributions in a folder have brought, by their own records."""
+    found = distributions(path=[str(folder)]) if any(folder.glob("*.dist-info")) else ()
+    return {file.parts[0] for one in found for file in one.files or ()}
 
 
 @cache
