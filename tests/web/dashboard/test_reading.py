@@ -14,6 +14,9 @@ from rankloop.live.stores import open_store
 from rankloop.live.stores.rows import SPANS, Tally
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import OVERS
+from rankloop.web.dashboard.trail import points, since
+
+from .running import make_past, shop
 
 LOAD = Load("shop", 10, 20, 0, 0)
 
@@ -140,3 +143,19 @@ def test_a_store_that_hangs_does_not_hold_up_the_page(logs, monkeypatch):
     for reading in told:
         assert reading.trouble
         assert reading.ever == before.ever
+
+
+def test_since_when_it_helps_and_the_beginning_of_the_curve_outlive_the_states_they_were_known_at(tmp_path):
+    """With no page in between, “clear since” moved from page 1,096 to page 1,460: states had been thinned out."""
+    path = tmp_path / "log.db"
+    store = open_store(path)
+    number = make_past(store, shop(), minutes=40, per_minute=60)
+    before, _ = look(path, OVERS[0])
+    tone = before.trail[-1].verdict.tone
+    assert tone == "good"
+    kept = store.snapshots(number)
+    store.forget_snapshots(number, [one.version for one in kept[3:-1]])
+    after, _ = look(path, OVERS[0])
+    assert since(after.trail, tone) == since(before.trail, tone)
+    assert points(after.trail) == points(before.trail)
+    assert len(points(after.trail)) > 5
