@@ -121,11 +121,11 @@ def test_a_refold_takes_over_what_it_has_counted():
 
 
 def test_a_model_may_do_without_either():
-    plain = Noted(ModelSettings(name="shop", features=3, evidence=False))
+    plain = Noted(ModelSettings(name="shop", features=3, evidence=False, guards=Guards(control=0.0)))
     assert (plain.acts, plain.evidence, plain.kept()) == (None, None, {})
     shown = Diary(settings()).show(X)
     event = Event(2, 1, int(Kind.CLOSED), 0, 0, b"", b"")
     plain.note(page_of(shown), event, Closing(1, [0.0] * 3, "asked"), 2, 1)
     plain.correct(page_of(shown), event, Late(1, 2, *LATE), 1)
     plain.begin_anew(3)
-    assert Noted(settings(evidence=False)).kept().keys() == {"acts"}
+    assert Noted(settings(evidence=False)).kept().keys() == {"acts", "course"}

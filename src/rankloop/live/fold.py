@@ -213,6 +213,7 @@ class Fold:
         yield
         if self.guard.since != since:
             self.noted.begin_anew(self.offset)
+        self.noted.follow(self.guard, self.at, self.version)
         if self.watch is not None and self.guard.is_on != was_on:
             (self.watch.end if was_on else self.watch.begin)("worse", self.at)
 
@@ -337,6 +338,7 @@ class Fold:
             raise kind(f"model {self.settings.name!r}: event {event.offset} of its log: {error}") from None
         self.guard.begin_anew(self.offset)
         self.noted.begin_anew(self.offset)
+        self.noted.follow(self.guard, self.at, self.version)
         self.experiments.stop(event.at)
         if self.watch is not None:
             self.watch.end("worse", event.at)
@@ -360,8 +362,12 @@ class Fold:
         return msgspec.msgpack.encode(content_of(self) | {"format": FORMAT})
 
     def is_kept_as(self, state: bytes) -> bool:
-        """Whether kept bytes are this very state; before there were formats, they had no number."""
-        return state in (self.state(), msgspec.msgpack.encode(content_of(self)))
+        """Whether kept bytes are this very state. Before there were formats, they had no number; and the course of the
+        gain may have begun later, with the version of rankloop that follows it."""
+        kept, own = msgspec.msgpack.decode(state), msgspec.msgpack.decode(self.state())
+        plain = [{name: each for name, each in one.items() if name != "course"} for one in ({"format": 1} | kept, own)]
+        one, other = (msgspec.msgpack.encode(each, order="sorted") for each in plain)
+        return one == other
 
     def ranks_as(self, other: "Fold") -> bool:
         """Whether another state of this model has learned the same, in every bit."""

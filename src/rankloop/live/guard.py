@@ -140,6 +140,8 @@ class Guard:
         self.incoming = kept.incoming if kept else Sums()
         self.learned_people = People(kept.learned_people if kept else b"")
         self.incoming_people = People(kept.incoming_people if kept else b"")
+        self.found: GroupComparison | None = None
+        """What the newest page was decided by; None if it was not compared."""
 
     def kept(self) -> dict[str, object]:
         """What a state keeps."""
@@ -155,6 +157,7 @@ class Guard:
     def note(self, group: Group, clicks: float, shown: int, offset: int, who: int) -> None:
         """Somebody's page was closed at this place in the log. One that was shown before the comparison began is not
         part of it: other shares of people saw the two orders then. `who` is any number that is theirs alone."""
+        self.found = None
         if shown <= self.since or group in (Group.FALLBACK, Group.INTERLEAVED):
             return
         if group == Group.LEARNED:
@@ -167,6 +170,7 @@ class Guard:
 
     def correct(self, group: Group, before: float, after: float, shown: int, offset: int, who: int) -> None:
         """A page that was closed earlier has more clicks than were known then: something came late."""
+        self.found = None
         if shown <= self.since or group in (Group.FALLBACK, Group.INTERLEAVED):
             return
         if group == Group.LEARNED:
@@ -180,14 +184,18 @@ class Guard:
     def _decide(self, offset: int) -> None:
         if min(self.learned.pages, self.incoming.pages) < LEAST:
             return
-        if not self.is_on and is_worse(self.learned, self.incoming, self.learned_people, self.incoming_people):
-            self._turn(True, offset)
+        people = self.learned_people, self.incoming_people
+        if not self.is_on and min(known.parts for known in people) >= FEWEST:
+            self.found = compared(self.learned, self.incoming, *people)
+            if self.found.is_worse:
+                self._turn(True, offset)
         elif self.is_on and self.learned.pages >= TRIAL:
-            learned, incoming = (people.totals()[0] for people in (self.learned_people, self.incoming_people))
+            learned, incoming = (known.totals()[0] for known in people)
             self._turn(learned.mean < incoming.mean, offset)
 
     def begin_anew(self, offset: int) -> None:
         """The model is another one from here on: nothing is known about its order."""
+        self.found = None
         self._turn(False, offset)
 
     def _turn(self, on: bool, offset: int) -> None:
@@ -213,6 +221,11 @@ class GroupComparison(NamedTuple):
     def is_worse(self) -> bool:
         """Whether the learned order gets fewer clicks: the 95 % confidence sequence lies below zero."""
         return self.learned - self.incoming < -anytime_half_width(self._error, self.pages)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether there is a difference: the sequence leaves out zero."""
+        return abs(self.learned - self.incoming) > anytime_half_width(self._error, self.pages)
 
     @property
     def sure(self) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rankloop.errors import SettingsError
 from rankloop.live.acting import KeptActs
 from rankloop.live.consistency import Consistency, KeptConsistency
+from rankloop.live.course import Course, KeptCourse
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Promoted, Restored, decode
 from rankloop.live.evidence import KeptEvidence
@@ -56,6 +57,8 @@ class Kept(msgspec.Struct):
     """What clients clicked for, for models that hold them to it."""
     watch: KeptWatch | None = None
     """What alerts are made of, for models that are watched."""
+    course: KeptCourse | None = None
+    """What was known of the gain as pages came; states of older versions have none, and it begins with the next page."""
 
 
 class Summary(NamedTuple):
@@ -78,6 +81,11 @@ def looks_of(settings: ModelSettings, state: bytes) -> Looks | None:
 def guard_of(state: bytes) -> Guard:
     """The comparison with the control group as a kept state has it."""
     return guard_in(decoded(state))
+
+
+def course_of(state: bytes) -> Course:
+    """How that comparison went."""
+    return Course(decoded(state).course)
 
 
 def summary_of(state: bytes) -> Summary:
@@ -153,7 +161,7 @@ def noted_of(settings: ModelSettings, state: bytes) -> Noted:
 def noted_in(settings: ModelSettings, then: Kept) -> Noted:
     """What was noted of closed pages, as it was kept."""
     try:
-        return Noted(settings, then.acts, then.evidence)
+        return Noted(settings, then.acts, then.evidence, then.course)
     except ValueError as error:
         raise damaged(error) from None
 

@@ -1,26 +1,33 @@
-"""What is noted of closed pages beside what is learned from them: actions, queries, segments."""
+"""What is noted of closed pages beside what is learned from them: actions, queries, segments, the course of the gain."""
 
 from typing import Any
 
 from rankloop.live.acting import Acts, KeptActs
+from rankloop.live.course import Course, KeptCourse
 from rankloop.live.events import Closing, Event, Impression, Late
 from rankloop.live.evidence import Evidence, KeptEvidence, Seen
+from rankloop.live.guard import Guard
 from rankloop.live.settings import ModelSettings
 
 
 class Noted:
-    """Both kinds of sums, as far as a model has them."""
+    """Each of them, as far as a model has it."""
 
     def __init__(
-        self, settings: ModelSettings, acts: KeptActs | None = None, evidence: KeptEvidence | None = None
+        self,
+        settings: ModelSettings,
+        acts: KeptActs | None = None,
+        evidence: KeptEvidence | None = None,
+        course: KeptCourse | None = None,
     ) -> None:
         self.acts = Acts.of(settings, acts)
         self.evidence = Evidence.of(settings, evidence)
+        self.course = Course.of(settings, course)
 
     def kept(self) -> dict[str, Any]:
         """What a state keeps."""
-        both = {"acts": self.acts, "evidence": self.evidence}
-        return {name: each.kept() for name, each in both.items() if each is not None}
+        all_kept = {"acts": self.acts, "evidence": self.evidence, "course": self.course}
+        return {name: each.kept() for name, each in all_kept.items() if each is not None}
 
     def note(self, impression: Impression, shown: Event, closing: Closing, offset: int, who: int) -> None:
         """Somebody's page was closed at this place in the log; `who` is any number that is theirs alone."""
@@ -47,3 +54,8 @@ class Noted:
             self.acts.begin_anew(offset)
         if self.evidence is not None:
             self.evidence.begin_anew(offset)
+
+    def follow(self, guard: Guard, at: int, version: int) -> None:
+        """The guard has taken in a page, or was told to begin anew."""
+        if self.course is not None:
+            self.course.follow(guard, at, version)

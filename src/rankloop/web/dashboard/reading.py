@@ -3,7 +3,7 @@ however many people look. If the store does not answer, the last reading stands 
 
 import asyncio
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.errors import SettingsError
+from rankloop.live.course import Point
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Event
 from rankloop.live.guard import Guard
-from rankloop.live.kept import guard_of, looks_of, summary_of
+from rankloop.live.kept import course_of, guard_of, looks_of, summary_of
 from rankloop.live.looks import Looks
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
@@ -23,7 +24,7 @@ from rankloop.live.stores.rows import Snapshot, Tally
 from rankloop.web.dashboard.examination import believed
 from rankloop.web.dashboard.recent import Page, Shown, newest, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
-from rankloop.web.dashboard.trail import Known, known_at
+from rankloop.web.dashboard.trail import Known, followed, known_at
 from rankloop.web.dashboard.verdict import Verdict, judged, unsure
 
 FRESH = 0.9
@@ -58,7 +59,9 @@ class Reading(NamedTuple):
     """States with their weights, oldest first."""
     recent: list[Shown]
     trail: list[Known]
-    """What was known of its gain at each kept state, oldest first."""
+    """What was known of its gain as pages came, oldest first."""
+    states: list[Known]
+    """The same, at each kept state."""
     decisions: list[Event]
     """What people decided about it, newest first."""
     waiting_since: int | None
@@ -93,7 +96,10 @@ class Day(NamedTuple):
     verdict: Verdict
 
 
-EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], [], [], None, None)
+EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], [], [], [], None, None)
+
+
+Counts = tuple[Looks | None, Guard | None, Sequence[Point]]
 
 
 class Readings:
@@ -106,7 +112,7 @@ class Readings:
         self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
         self._starts: dict[int, Report | None] = {}
         self._trails: dict[tuple[int, int], Known] = {}
-        self._counted: dict[int, tuple[int, Looks | None, Guard | None]] = {}
+        self._counted: dict[int, tuple[int, Looks | None, Guard | None, Sequence[Point]]] = {}
 
     async def model(self, model: LiveModel, over: Over) -> Reading:
         """A model over a stretch of time."""
@@ -166,7 +172,8 @@ class Readings:
         snapshots = store.snapshots(model.id)
         view = model.view()
         belief = believed(model.settings, view.model)
-        looks, guard = self._newest_counts(model, snapshots)
+        looks, guard, course = self._newest_counts(model, snapshots)
+        states = self._states(model, snapshots)
         waiting = store.events(view.offset, 1, kinds=FOLDED, model=model.id)
         return Reading(
             step=step,
@@ -177,7 +184,8 @@ class Readings:
             snapshots=snapshots,
             history=self._history(model, snapshots, first),
             recent=newest_pages(store, model.id, model.settings, RECENT, belief),
-            trail=self._trail(model, snapshots),
+            trail=followed(states, course),
+            states=states,
             decisions=store.decisions(model.id, DECISIONS),
             waiting_since=waiting[0].at if waiting else None,
             start=self._start(model),
@@ -188,18 +196,19 @@ class Readings:
             at=now(),
         )
 
-    def _newest_counts(self, model: LiveModel, snapshots: list[Snapshot]) -> tuple[Looks | None, Guard | None]:
+    def _newest_counts(self, model: LiveModel, snapshots: list[Snapshot]) -> Counts:
         """From the newest snapshot, which is read when there is a new one."""
         if not snapshots or not (model.settings.swaps or model.settings.guards.compares):
-            return None, None
+            return None, None, ()
         newest = snapshots[0]
         if self._counted.get(model.id, (-1,))[0] != newest.offset:
             whole = self._service.store.snapshot(model.id, newest.version)
-            looks = guard = None
+            looks, guard, course = None, None, []
             with suppress(StateError):
                 if whole:
                     looks, guard = looks_of(model.settings, whole.state), guard_of(whole.state)
-            self._counted[model.id] = newest.offset, looks, guard
+                    course = course_of(whole.state).points
+            self._counted[model.id] = newest.offset, looks, guard, course
         return self._counted[model.id][1:]
 
     def _read_day(self) -> dict[int, Day]:
@@ -243,7 +252,7 @@ class Readings:
             history.append((snapshot, self._weights[key]))
         return history
 
-    def _trail(self, model: LiveModel, snapshots: list[Snapshot]) -> list[Known]:
+    def _states(self, model: LiveModel, snapshots: list[Snapshot]) -> list[Known]:
         """What the kept states say about the gain, over the model's whole life; evenly chosen if there are many."""
         guards = model.settings.guards
         if not guards.compares:

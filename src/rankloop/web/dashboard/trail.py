@@ -1,12 +1,13 @@
-"""How the verdict came about: what was known at each kept state, and since when the answer is what it is.
+"""How the verdict came about: what was known as pages came, and since when the answer is what it is.
 
-Kept states hold the sums of the comparison with the control group as they were then, so nothing is computed anew from
-the log: the recent past is close together, older states are further and further apart.
+A state keeps the course of its comparison with the control group (`rankloop.live.course`), so nothing is computed anew
+from the log. Of the time before it was kept, states hold the sums as they were then.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rankloop.live.course import Point
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards
 from rankloop.web.dashboard.verdict import Verdict, verdict
@@ -24,6 +25,14 @@ class Known(NamedTuple):
 def known_at(at: int, version: int, guard: Guard, guards: Guards) -> Known:
     """What a kept state says about the comparison."""
     return Known(at, version, verdict(guard, guards))
+
+
+def followed(states: Sequence[Known], course: Sequence[Point]) -> list[Known]:
+    """What states say from before the course begins, the course, and what the newest state says."""
+    points = [Known(at, version, Verdict(tone, "", "", *gain)) for at, version, tone, *gain in course]
+    if not points or not states:
+        return [*states, *points]
+    return [one for one in states if one.at < points[0].at] + points + [states[-1]]
 
 
 class Since(NamedTuple):
