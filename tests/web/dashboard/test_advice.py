@@ -137,6 +137,16 @@ def test_a_weight_below_zero_that_grew_counts_more_the_other_way(before, after, 
     assert learned in changed(model(start=IncomingOrder()), SEEN._replace(history=story), 2)
 
 
+def test_what_may_as_well_be_chance_is_not_said_to_be_learned():
+    """“It learned to favour high spam score”, of a model that was unsure about every feature."""
+    story = history((0, (0.0, 0.0, 1.0)), (1, (0.4, -0.57, 1.0)))
+    unsure = SEEN._replace(history=story, sure=np.array([False, False, True]))
+    leaning = "Nothing for sure yet; leaning towards low <strong>price</strong> and high <strong>bm25</strong>."
+    assert changed(model(start=IncomingOrder()), unsure, 2) == leaning
+    one = changed(model(start=IncomingOrder()), unsure._replace(sure=np.array([True, False, True])), 2)
+    assert one == "Since the start it learned to favour high <strong>bm25</strong>."
+
+
 def test_a_features_name_is_no_markup():
     one = types.SimpleNamespace(settings=ModelSettings(name="shop", features=("<b>", "price")))
     story = history((0, (0.0, 0.0, 1.0)), (1, (1.0, 0.0, 1.0)))
