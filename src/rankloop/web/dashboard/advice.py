@@ -140,9 +140,14 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> Markup:
     since, before = ("Since yesterday", earlier[-1]) if earlier else ("Since the start", history[0][1])
     step = newest - before
     size = float(np.abs(newest).max())
-    named = [i for i in largest(step, NAMED) if abs(step[i]) > NOTABLE * size > 0]
-    if not named:
+    notable = [i for i in largest(step, len(step)) if abs(step[i]) > NOTABLE * size > 0]
+    if not notable:
         return Markup("{}, no weight has moved much.").format(since)
+    known = notable if reading.sure is None else [i for i in notable if reading.sure[i]]
+    if not known:
+        leaning = [_towards(model.settings.names[i], float(step[i])) for i in notable[:NAMED]]
+        return Markup("Nothing for sure yet; leaning towards {}.").format(_and(leaning))
+    named = known[:NAMED]
     leans: dict[str, list[Markup]] = {words: [] for words in LEANS}
     for i in named:
         was = 0.0 if abs(before[i]) <= NOTABLE * size else float(before[i])
@@ -168,6 +173,14 @@ def _lean(name: str, was: float, now: float) -> tuple[str, Markup]:
     if turned:
         return FAVOUR, Markup("{} {} instead of {}").format(high, feature, low)
     return (MORE if was else FAVOUR), Markup("{} {}").format(high, feature)
+
+
+def _towards(name: str, step: float) -> Markup:
+    """Where a weight moves, of which nobody knows yet whether it is to."""
+    feature = Markup("<strong>{}</strong>").format(feature_name(name))
+    if name == INCOMING:
+        return feature if step > 0 else Markup("less of {}").format(feature)
+    return Markup("{} {}").format("high" if step > 0 else "low", feature)
 
 
 def _and(parts: Sequence[Markup]) -> Markup:

@@ -25,7 +25,7 @@ from rankloop.web.dashboard.examination import believed
 from rankloop.web.dashboard.recent import Page, Shown, newest, newest_pages
 from rankloop.web.dashboard.tallied import Groups, Over, Times, by_group, by_time, step_of
 from rankloop.web.dashboard.trail import Known, followed, known_at
-from rankloop.web.dashboard.verdict import Verdict, judged, unsure
+from rankloop.web.dashboard.verdict import Verdict, judged, sure_of, unsure
 
 FRESH = 0.9
 """Seconds for which a reading is new enough."""
@@ -76,6 +76,8 @@ class Reading(NamedTuple):
     """What the model takes examination to be."""
     unsure: str | None = None
     """What the model does not know yet."""
+    sure: NDArray[np.bool_] | None = None
+    """Of which weights it knows the direction; None if its method does not say."""
     at: int | None = None
     """When this was read, in milliseconds since 1970; None: it never was."""
     trouble: str | None = None
@@ -193,6 +195,7 @@ class Readings:
             guard=guard,
             believed=belief,
             unsure=unsure(model.settings, view.model),
+            sure=sure_of(model.settings, view.model),
             at=now(),
         )
 

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
@@ -198,6 +199,17 @@ def pages_to_go(guard: Guard, guards: Guards) -> int | None:
         if difference > anytime_half_width(error / math.sqrt(grown), one.pages * grown):
             return math.ceil((grown - 1) * pages)
     return None
+
+
+def sure_of(settings: ModelSettings, model: Any) -> NDArray[np.bool_] | None:
+    """Of which weights the direction is known (95 %); None if the method does not say."""
+    if len(settings.names) > MOST_FEATURES:
+        return None
+    try:
+        belief = settings.learner.belief(model)
+    except SettingsError:
+        return np.zeros(len(settings.names), bool)
+    return None if belief is None else np.abs(belief.weights) > half_width(1.0) * belief.weights_deviation
 
 
 def unsure(settings: ModelSettings, model: Any) -> str | None:
