@@ -63,7 +63,7 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
-        ({"guards": Guards(control=0.0)}, "Or give the model a control group.", "/models/shop/experiments"),
+        ({"guards": Guards(control=0.0)}, "Or create a new model with a control group.", "/models/shop/experiments"),
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
         ({"guard": compared(0.7, 0.5), "told_apart": True}, "Nothing.", "/models/shop/queries#helps"),

@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from rankloop.live.events import Event, Kind
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards
-from rankloop.web.dashboard.trail import Known, Since, known_at, points, since
+from rankloop.web.dashboard.trail import Anew, Known, Since, began_anew, known_at, points, since
 from rankloop.web.dashboard.verdict import Verdict
 
 from .test_verdict import compared
@@ -55,3 +56,16 @@ def test_an_answer_without_an_upper_end_is_drawn_too():
 def test_one_answer_alone_is_no_line():
     known, nobody = Verdict("open", "", "", 0.1, -0.05, 0.2), Verdict("bad", "", "")
     assert points([Known(1000, 1, known), Known(2000, 2, nobody)]) == []
+
+
+def test_after_a_roll_back_it_is_known_that_measuring_began_anew_and_what_was_known_before():
+    """“Too early to say. No pages to compare yet”, beside “3,000 pages closed”."""
+    before = Verdict("good", "", "", 0.29, 0.07, 0.6)
+    story = [Known(1000, 1, before), Known(2000, 2, Verdict("open", "", ""))]
+    guard = Guard()
+    guard.begin_anew(7)
+    rolled_back = Event(7, 1, Kind.ROLLED_BACK, 0, 2000, b"", b"")
+    paused = Event(9, 1, Kind.PAUSED, 0, 3000, b"", b"")
+    assert began_anew([paused, rolled_back], guard, story) == Anew(2000, "the roll back", before)
+    assert began_anew([paused], guard, story) is None
+    assert began_anew([paused, rolled_back], Guard(), story) is None

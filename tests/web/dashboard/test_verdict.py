@@ -9,11 +9,12 @@ import pytest
 
 from rankloop.learners import ROLTR, Posterior
 from rankloop.live.events import Group
+from rankloop.live.experiments import INCOMING, LEARNED, Arm, ExperimentReport
 from rankloop.live.guard import FEWEST, LEAST, Guard, KeptGuard, Sums
 from rankloop.live.guard import compared as between
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.sequential import PARTS
-from rankloop.web.dashboard.verdict import Verdict, judged, pages_to_go, signed_share, unsure, verdict
+from rankloop.web.dashboard.verdict import Verdict, by_experiment, judged, pages_to_go, signed_share, unsure, verdict
 
 GUARDS = Guards()
 
@@ -221,3 +222,24 @@ def test_a_challenger_is_not_judged_by_pages_that_nobody_sees():
     told = judged(settings, compared(0.7, 0.5))
     assert (told.tone, told.words, told.gain) == ("open", "Challenges shop", None)
     assert judged(ModelSettings(name="shop", features=("price",)), compared(0.7, 0.5)).words == "Yes, it helps"
+
+
+@pytest.mark.parametrize(
+    ("better", "tone", "words"),
+    [
+        (None, "open", "Not clear yet"),
+        (LEARNED, "good", "Yes, people prefer it"),
+        (INCOMING, "bad", "No, people prefer the engine’s order"),
+    ],
+)
+def test_without_a_control_group_a_running_experiment_is_the_answer(better, tone, words):
+    """“Not measured”, beside 58 interleaved pages."""
+    unmeasured = verdict(Guard(), Guards(control=0.0))
+    arms = [Arm(INCOMING, 5.0, 0.45, None), Arm(LEARNED, 6.0, 0.55, None)]
+    running = ExperimentReport(1, 0, None, 0.1, 58, 44, arms, "people chose …", better)
+    found = by_experiment(unmeasured, running)
+    assert (found.tone, found.words, found.text) == (tone, words, "People chose …")
+    others = ExperimentReport(1, 0, None, 0.1, 58, 44, [arms[0], Arm("other", 6.0, 0.55, None)], "…", better)
+    assert by_experiment(unmeasured, others) == by_experiment(unmeasured, None) == unmeasured
+    measured = verdict(compared(0.7, 0.5), GUARDS)
+    assert by_experiment(measured, running) == measured
