@@ -37,6 +37,8 @@ class Advice(NamedTuple):
     label: str = ""
     address: str = ""
     since: int | None = None
+    more: tuple[str, str] | None = None
+    """Another place that it leads to."""
 
 
 def to_do(
@@ -73,10 +75,10 @@ def to_do(
             text = "Wait for the experiment: it counts whose results get the clicks."
             return Advice("open", text, "See the experiment", f"{place}/experiments")
         text = (
-            "Start an experiment: it mixes both orders on some pages and counts whose results get the clicks. Or give "
-            "the model a control group."
+            "Start an experiment: it mixes both orders on some pages and counts whose results get the clicks. Or "
+            "create a new model with a control group."
         )
-        return Advice("open", text, "Set one up", f"{place}/experiments")
+        return Advice("open", text, "Start an experiment", f"{place}/experiments", more=("New model", "/new"))
     if alerts:
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)

@@ -34,7 +34,11 @@ ACTIONS = {
         "Freeze",
         "No learning, no exploration: all but the control group see the model’s best order.",
     ),
-    "roll-back": ("Roll back", "Weights, optimiser and scaling return to that version; learning continues from there."),
+    "roll-back": (
+        "Roll back",
+        "Weights, optimiser and scaling return to that version; learning continues from there. The comparison with "
+        "the engine’s order starts over, so for a while nobody can say whether the model helps.",
+    ),
 }
 OFFERED = {
     mode: [(action, ACTIONS[action][0]) for action in actions]

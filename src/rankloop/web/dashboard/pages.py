@@ -115,8 +115,8 @@ class _Looking:
 
     async def _values(self, request: Request, model: LiveModel, over: Over) -> dict[str, Any]:
         reading = await self._frame.readings.model(model, over)
-        summary = panels.summary(self._service, model, reading)
         alerts, experiment = await self._alerts(model), await self._experiment(model)
+        summary = panels.summary(self._service, model, reading, experiment)
         return {
             "over": over,
             "overs": offered(age_minutes(model)),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.live.experiments import ExperimentReport
 from rankloop.live.fold import Fold
 from rankloop.live.guard import Guard
 from rankloop.live.http.recent import Answers
@@ -32,7 +33,8 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_of,
 )
-from rankloop.web.dashboard.verdict import UNREAD, Verdict, judged
+from rankloop.web.dashboard.trail import began_anew
+from rankloop.web.dashboard.verdict import UNREAD, Verdict, by_experiment, judged
 
 BARS = 12
 CHANGES = 8
@@ -68,7 +70,9 @@ class Row(NamedTuple):
     reward: Estimate | None
 
 
-def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, Any]:
+def summary(
+    service: Service, model: LiveModel, reading: Reading, experiment: ExperimentReport | None = None
+) -> dict[str, Any]:
     """The numbers at the top of a model's page, and the comparison below them."""
     groups, ever = reading.groups, reading.ever
     worth = reward_of(model.settings)
@@ -88,6 +92,7 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
     if learned and learned.per_page.value is not None and base is not None:
         gain = learned.per_page.value - base
     found = UNREAD if reading.is_unread else judged(model.settings, reading.guard or Guard())
+    found = by_experiment(found, experiment)
     return {
         "states": health.states(service, reading.trouble, model, reading.waiting_since),
         "mode": model.view().mode,
@@ -107,6 +112,8 @@ def summary(service: Service, model: LiveModel, reading: Reading) -> dict[str, A
         "lost": lost(ever_per_page) if model.view().guarded else None,
         "verdict": found,
         "whisker": whisker(found),
+        "experiment": experiment,
+        "anew": began_anew(reading.decisions, reading.guard, reading.trail),
         "looks": examination.sentence(reading.looks, reading.believed),
         "trust": examination.trust_hint(reading.looks),
         "unsure": reading.unsure,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rankloop.live.course import Point
+from rankloop.live.events import Event, Kind
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards
 from rankloop.web.dashboard.verdict import Verdict, verdict
@@ -56,6 +57,30 @@ def since(trail: Sequence[Known], tone: str) -> Since | None:
     return Since(
         trail[first].at, trail[first].version, before.at if before else None, before.version if before else None
     )
+
+
+class Anew(NamedTuple):
+    """When a decision made the comparison begin anew, what it was, and what was known before it (None: nothing)."""
+
+    at: int
+    what: str
+    before: Verdict | None
+
+
+ANEW: dict[int, str] = {
+    Kind.ROLLED_BACK: "the roll back",
+    Kind.PROMOTED: "the promotion of a challenger",
+    Kind.REFOLDED: "the model was learned anew",
+}
+
+
+def began_anew(decisions: Sequence[Event], guard: Guard | None, trail: Sequence[Known]) -> Anew | None:
+    """The decision that the comparison began with; None if it began with the model, or after a trial."""
+    event = next((one for one in decisions if guard and one.offset == guard.since and one.kind in ANEW), None)
+    if event is None:
+        return None
+    before = [one.verdict for one in trail if one.at <= event.at and one.verdict.gain is not None]
+    return Anew(event.at, ANEW[event.kind], before[-1] if before else None)
 
 
 def points(trail: Sequence[Known]) -> list[tuple[float, float | None, float | None, float | None]]:

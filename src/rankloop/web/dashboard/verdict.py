@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rankloop.display import listed, percent
 from rankloop.errors import SettingsError
+from rankloop.live.experiments import INCOMING, LEARNED, ExperimentReport
 from rankloop.live.guard import FEWEST, LEAST, TRIAL, GroupComparison, Guard, compared
 from rankloop.live.settings import Guards, ModelSettings
 from rankloop.statistics.intervals import anytime_half_width, half_width
@@ -62,6 +63,7 @@ class Verdict(NamedTuple):
         return "" if self.sure is None else _sure(self.sure)
 
 
+UNMEASURED = "Not measured"
 UNREAD = Verdict("open", "Not known now", "The store is down, and nothing has been read of this model before.")
 
 
@@ -73,15 +75,27 @@ def judged(settings: ModelSettings, guard: Guard) -> Verdict:
     return verdict(guard, settings.guards, unit_of(settings))
 
 
+def by_experiment(found: Verdict, experiment: ExperimentReport | None) -> Verdict:
+    """What is said of a model that has no control group, while an experiment holds its order against the engine's."""
+    if found.words != UNMEASURED or experiment is None or {arm.name for arm in experiment.arms} != {INCOMING, LEARNED}:
+        return found
+    text = experiment.verdict[:1].upper() + experiment.verdict[1:]
+    if experiment.better is None:
+        return Verdict("open", "Not clear yet", text)
+    if experiment.better == LEARNED:
+        return Verdict("good", "Yes, people prefer it", text)
+    return Verdict("bad", "No, people prefer the engine’s order", text)
+
+
 def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
     """The learned order against the engine's: what the guard's own comparison, between people, says in either
     direction. The interval of the ratio leaves out 1 exactly if one is 95 % sure. `unit`: what is counted."""
     if guards.control == 0:
-        return Verdict("open", "Not measured", "This model has no control group, so its gain cannot be measured.")
+        return Verdict("open", UNMEASURED, "This model has no control group, so its gain cannot be measured.")
     if not guards.compares:
         return Verdict(
             "open",
-            "Not measured",
+            UNMEASURED,
             "This model has no guard, so people are not counted and its gain cannot be measured.",
         )
     learned, control = guard.learned, guard.incoming
