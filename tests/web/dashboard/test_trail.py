@@ -7,7 +7,7 @@ import pytest
 from rankloop.live.events import Event, Kind
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards
-from rankloop.web.dashboard.trail import Anew, Known, Since, began_anew, known_at, points, since
+from rankloop.web.dashboard.trail import Anew, Known, Since, before_worse, began_anew, decided, known_at, points, since
 from rankloop.web.dashboard.verdict import Verdict
 
 from .test_verdict import compared
@@ -69,3 +69,19 @@ def test_after_a_roll_back_it_is_known_that_measuring_began_anew_and_what_was_kn
     assert began_anew([paused, rolled_back], guard, story) == Anew(2000, "the roll back", before)
     assert began_anew([paused], guard, story) is None
     assert began_anew([paused, rolled_back], Guard(), story) is None
+
+
+def test_the_state_to_return_to_is_the_newest_that_was_not_known_to_lose():
+    def story(*gains):
+        verdicts = [Verdict("bad", "", "") if gain is None else Verdict("open", "", "", gain, -1, 1) for gain in gains]
+        return [Known(place, place, one) for place, one in enumerate(verdicts)]
+
+    assert before_worse(story(None, 0.1, 0.2, -0.1, None)).version == 2
+    assert before_worse(story(None, -0.2, -0.1)).version == 0
+    assert before_worse([]) is None
+
+
+def test_what_the_guard_was_decided_by_is_known_while_it_is_on():
+    worse, on = Verdict("bad", "", "", -0.6, -0.8, -0.4), Verdict("bad", "", "")
+    assert decided([Known(1, 1, worse), Known(2, 2, on)]) == worse
+    assert decided([Known(1, 1, Verdict("open", "", "", 0.1, -0.1, 0.3)), Known(2, 2, on)]) is None

@@ -19,6 +19,7 @@ from rankloop.web.dashboard.history import sentence_of
 from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import pages
+from rankloop.web.dashboard.trail import before_worse
 from rankloop.web.dashboard.verdict import Verdict, few_people, pages_to_compare, pages_to_go, rounded_up, signed_share
 
 DAY = 86_400_000
@@ -67,6 +68,10 @@ def to_do(
         text = "Look at what it learned, and roll back to a version from before."
         if model.view().guarded:
             text = "Few people see it now: roll back, or let it learn until a trial goes well."
+            if before := before_worse(reading.states):
+                label = f"Return to the last state before it got worse (version {before.version:,})"
+                act = f"{place}/act/roll-back?version={before.version}"
+                return Advice("bad", text, label, act, more=("History", f"{place}/history"))
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
         return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")

@@ -11,6 +11,7 @@ from rankloop.live.errors import RequestError
 from rankloop.live.http.app import Application
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import now
+from rankloop.web.dashboard import health
 from rankloop.web.dashboard.plain_words import unit_of
 from rankloop.web.dashboard.reading import Readings
 from rankloop.web.dashboard.tallied import Over, over_named
@@ -48,7 +49,7 @@ class Frame:
         return self.page(
             request, template, title=f"{TABS[tab]} · {name}" if tab else name, model=model, settings=model.settings,
             tab=tab, tabs=TABS, place=place_of(model), mode=model.view().mode, guarded=model.view().guarded,
-            unit=unit_of(model.settings), **values,
+            attention=health.needs_attention(self.service, model), unit=unit_of(model.settings), **values,
         )  # fmt: skip
 
     def model(self, request: Request) -> LiveModel:

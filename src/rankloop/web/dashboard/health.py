@@ -76,3 +76,9 @@ def can_act(service: Service) -> str | None:
     if learner is None and not service.store.shared:
         return "this service only ranks (--no-learn), so this would have no effect"
     return None
+
+
+def needs_attention(service: Service, model: LiveModel) -> bool:
+    """Whether something lasts that cannot wait, beside a guard that came on, which has a mark of its own."""
+    mine = [one for one in service.alarms.open() if one.model == model.settings.name]
+    return any(one.severity == "bad" and one.kind != "worse" for one in mine)

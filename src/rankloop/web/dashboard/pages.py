@@ -79,7 +79,12 @@ class _Looking:
     async def _all(self, request: Request) -> Response:
         days, trouble = await self._frame.readings.day()
         down = trouble is not None
-        cards = [panels.card(model, days.get(model.id), store_down=down) for model in self._service.registry.all()]
+        cards = [
+            panels.card(model, days.get(model.id), store_down=down)._replace(
+                attention=health.needs_attention(self._service, model)
+            )
+            for model in self._service.registry.all()
+        ]
         states = health.states(self._service, trouble)
         part = "hx-request" in request.headers
         return self._frame.page(
@@ -146,9 +151,13 @@ class _Looking:
 
     async def _alerts(self, model: LiveModel) -> list[Alert]:
         """What lasts, but for what the states of store and learner say already."""
+        known = await self._all_alerts(model)
+        return [one for one in known if one.ended is None and one.kind not in ("learner", "behind")]
+
+    async def _all_alerts(self, model: LiveModel) -> list[Alert]:
+        """What lasts, and what has ended."""
         with suppress(StoreError):
-            known = await asyncio.to_thread(self._service.alarms.of, model)
-            return [one for one in known if one.ended is None and one.kind not in ("learner", "behind")]
+            return await asyncio.to_thread(self._service.alarms.of, model)
         return []
 
     async def _experiment(self, model: LiveModel) -> ExperimentReport | None:
@@ -207,7 +216,8 @@ class _Looking:
         return self._frame.tab(
             request, "history", "history.html", model, done=done, snapshots=reading.snapshots,
             entries=entries(model, reading.decisions, reading.snapshots), offered=OFFERED.get(model.view().mode, ()),
-            oob=False, trouble=reading.trouble, read_at=reading.at,
+            oob=False, trouble=reading.trouble, read_at=reading.at, alerts=await self._all_alerts(model),
+            gains={one.version: one.verdict for one in reading.states},
         )  # fmt: skip
 
     async def _settings(self, request: Request) -> Response:

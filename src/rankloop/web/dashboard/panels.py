@@ -33,7 +33,7 @@ from rankloop.web.dashboard.tallied import (
     reward_of,
     step_of,
 )
-from rankloop.web.dashboard.trail import began_anew
+from rankloop.web.dashboard.trail import began_anew, decided
 from rankloop.web.dashboard.verdict import UNREAD, Verdict, by_experiment, judged
 
 BARS = 12
@@ -110,6 +110,7 @@ def summary(
         "guarded": model.view().guarded,
         "ever": (ever_per_page := per_page(reading)),
         "lost": lost(ever_per_page) if model.view().guarded else None,
+        "decided": decided(reading.trail) if model.view().guarded else None,
         "verdict": found,
         "whisker": whisker(found),
         "experiment": experiment,
@@ -186,6 +187,8 @@ class Card(NamedTuple):
     dots: list[list[tuple[float, float]]]
     is_read: bool = True
     """Whether its pages could be counted."""
+    attention: bool = False
+    """Whether something about it cannot wait."""
 
     @property
     def unit(self) -> str:

@@ -59,6 +59,18 @@ def since(trail: Sequence[Known], tone: str) -> Since | None:
     )
 
 
+def before_worse(states: Sequence[Known]) -> Known | None:
+    """Of kept states, oldest first, the newest at which the order was not known to lose; otherwise the oldest."""
+    held = [one for one in states if one.verdict.gain is not None and one.verdict.gain >= 0]
+    return held[-1] if held else states[0] if states else None
+
+
+def decided(trail: Sequence[Known]) -> Verdict | None:
+    """What was known when the guard last came on."""
+    known = [one.verdict for one in trail if one.verdict.gain is not None]
+    return known[-1] if known and known[-1].tone == "bad" else None
+
+
 class Anew(NamedTuple):
     """When a decision made the comparison begin anew, what it was, and what was known before it (None: nothing)."""
 
