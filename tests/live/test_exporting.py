@@ -107,7 +107,7 @@ def test_what_is_known_of_single_documents_stays_behind_and_the_difference_is_me
     settings = settings_of(scaling="none", learner=Posterior())
     view, pages = lived(settings)
     leaves = leaving(settings, view, pages, "solr")
-    assert leaves.differs == ("what 'shop' knows of single documents, beyond their features, stays behind",)
+    assert leaves.differs == ("what 'shop' knows of single documents, beyond their features, is not exported",)
     assert 0.8 < leaves.orders.kendall < 1.0
     new = leaving(settings, Fold(settings).view(), [], "solr")
     assert new.differs == ()  # it knows of none

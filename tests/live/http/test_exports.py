@@ -94,7 +94,7 @@ def test_what_leaves_is_measured_on_logged_pages(app):
     for _ in range(8):
         app.learn("measured", documents(draws), query="oak desk")
     told = app.get("/v1/models/measured/export-check?format=opensearch").json()
-    behind = "what 'measured' knows of single documents, beyond their features, stays behind"
+    behind = "what 'measured' knows of single documents, beyond their features, is not exported"
     typical = "'measured' scales features per query; what leaves has the typical minimum and range"
     assert told["differs"] == [typical, behind]
     assert told["orders"]["pages"] == 8

@@ -22,7 +22,7 @@ def said(**more):
         ({"start": IncomingOrder()}, "What it looks at", "bm25, price, the engine’s order."),
         ({"actions": {"click": 0.1, "purchase": 1.0}}, "What people do is worth", "click 0.1, purchase 1."),
         ({"actions": {"click": 0.1, "purchase": 1.0}}, "If it is worse", "less value than the engine’s order"),
-        ({}, "How it begins", "Knowing nothing"),
+        ({}, "How it begins", "From scratch"),
         ({"start": IncomingOrder("bm25")}, "How it begins", "In your engine’s order (by bm25)"),
         ({"start": IncomingOrder(1)}, "How it begins", "(by price),"),
         ({"start": IncomingOrder()}, "How it begins", "In your engine’s order, and leaves it"),

@@ -14,6 +14,7 @@ from rankloop.live.guard import LEAST, Guard
 from rankloop.live.incoming import INCOMING
 from rankloop.live.registry import LiveModel
 from rankloop.web.bars import largest
+from rankloop.web.dashboard import formats
 from rankloop.web.dashboard.health import State
 from rankloop.web.dashboard.history import sentence_of
 from rankloop.web.dashboard.plain_words import feature_name
@@ -28,6 +29,12 @@ NOTABLE = 0.02
 """Share of the largest weight by which one must have moved to be named."""
 LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go against {}", "rely less on {}"
 """What a model has learned to do with a feature."""
+
+
+STOPPED = {
+    "paused": "It is paused: people still see its order as of then, and it learns nothing new.",
+    "frozen": "It is frozen: people see its best order as of then, without exploration, and it learns nothing new.",
+}
 
 
 class Advice(NamedTuple):
@@ -74,7 +81,7 @@ def to_do(
                 return Advice("bad", text, label, act, more=("History", f"{place}/history"))
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
-        return Advice("open", f"It is {model.view().mode} and not learning.", "Resume learning", f"{place}/act/resume")
+        return Advice("open", STOPPED[model.view().mode], "Resume learning", f"{place}/act/resume")
     if not guards.compares:
         if experiment is not None:
             text = "Wait for the experiment: it counts whose results get the clicks."
@@ -129,7 +136,8 @@ def changed(model: LiveModel, reading: Reading, now: int) -> Markup:
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]
         who = event.client.decode("utf-8", "replace")
-        sentences.append(escape(f"{sentence_of(event)}{f' ({who})' if who else ''}."))
+        by = f" by {who}" if who else ""
+        sentences.append(Markup("{}{}, {}.").format(sentence_of(event), by, formats.moment(event.at)))
     if moved := _moved(model, reading, now):
         sentences.append(moved)
     if not sentences:

@@ -64,7 +64,7 @@ DONE = {
     "resume": "Learning has resumed.",
     "freeze": "The model is frozen: it neither learns nor explores.",
     "roll-back": "The model has been rolled back.",
-    "new": "The model is there. Send it pages to rank.",
+    "new": "The model has been created. Send it pages to rank.",
     "experiment": "The experiment has started.",
     "stopped": "The experiment has been stopped.",
 }

@@ -13,7 +13,7 @@ from rankloop.live.experiments import INCOMING, LEARNED
 from rankloop.live.registry import LiveModel
 from rankloop.live.stores.rows import Snapshot
 
-NOBODY = "somebody without a key"
+NOBODY = "someone not signed in"
 
 
 class Undo(NamedTuple):

@@ -182,11 +182,11 @@ class _Looking:
         return {"evidence": queries_report(None, EVIDENCE), "segments": segments_report(None)}
 
     async def _told_apart(self, model: LiveModel) -> bool:
-        """Whether there is something to see where it helps: a query, new or known queries, or a segment."""
+        """Whether there is an answer to where it helps: of a query, new or known queries, or a segment."""
         found = await self._evidence(model)
         contrasts = [found["evidence"].new, found["evidence"].known]
         contrasts += [one.contrast for one in (*found["evidence"].queries, *found["segments"].segments)]
-        return any(one.difference is not None for one in contrasts)
+        return any(one.verdict is not None for one in contrasts)
 
     async def _queries(self, request: Request) -> Response:
         model, over = self._frame.asked(request)

@@ -241,7 +241,14 @@ def exploration(model: LiveModel, reading: Reading) -> dict[str, Any]:
         "keeps_first": 1.0 if frozen else keeps_first(reading.recent),
         "start": reading.start,
         "budget": _budget(model, reading.start),
+        "stated": _is_stated(model, reading.start),
     }
+
+
+def _is_stated(model: LiveModel, start: Report | None) -> bool:
+    """Whether anything was said beforehand."""
+    follows = isinstance(model.settings.start, IncomingOrder) and model.settings.learner.draws_weights
+    return follows or (start is not None and start.keeps_first is not None)
 
 
 def _budget(model: LiveModel, start: Report | None) -> str:

@@ -103,7 +103,7 @@ def _start(settings: ModelSettings) -> str:
         return f"In your engine’s order{by}, and leaves it step by step as clicks tell it to."
     if isinstance(start, Weights):
         return "With weights that were given, and goes on from there."
-    return "Knowing nothing: its first pages are shuffled widely."
+    return "From scratch: its first pages are shuffled widely."
 
 
 def _learner(settings: ModelSettings) -> str:
