@@ -99,7 +99,10 @@ def leaving(settings: ModelSettings, view: View, pages: Sequence[Impression], fo
         scaling = {"shift": tuple(shift.tolist()), "spread": tuple(spread.tolist())}
     leaves, remarks = _features_that_leave(settings, form)
     if view.remembers:
-        differs = (*differs, f"what {settings.name!r} knows of single documents, beyond their features, is not exported")
+        differs = (
+            *differs,
+            f"what {settings.name!r} knows of single documents, beyond their features, is not exported",
+        )
     model = made(
         settings.learner.scoring_ranker,
         weights=_weights(settings, view, leaves),

@@ -58,7 +58,7 @@ class Kept(msgspec.Struct):
     watch: KeptWatch | None = None
     """What alerts are made of, for models that are watched."""
     course: KeptCourse | None = None
-    """What was known of the gain as pages came; states of older versions have none, and it begins with the next page."""
+    """What was known of the gain as pages came; older versions kept none, and it begins with the next page."""
 
 
 class Summary(NamedTuple):

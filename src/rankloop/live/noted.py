@@ -1,4 +1,4 @@
-"""What is noted of closed pages beside what is learned from them: actions, queries, segments, the course of the gain."""
+"""What is noted of closed pages beside what is learned from them: actions, queries, segments, the gain's course."""
 
 from typing import Any
 

@@ -155,5 +155,6 @@ def test_a_features_name_is_no_markup():
 
 def test_the_last_decision_is_named_for_a_week():
     event = Event(1, 1, Kind.PAUSED, 0, 1000, b"ops", b"")
-    assert changed(model(), SEEN._replace(decisions=[event]), 2000) .startswith("Paused learning by ops, <time datetime=")
+    told = changed(model(), SEEN._replace(decisions=[event]), 2000)
+    assert told.startswith("Paused learning by ops, <time datetime=")
     assert "Paused" not in changed(model(), SEEN._replace(decisions=[event]), 8 * DAY)

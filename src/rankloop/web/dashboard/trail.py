@@ -30,7 +30,7 @@ def known_at(at: int, version: int, guard: Guard, guards: Guards) -> Known:
 
 def followed(states: Sequence[Known], course: Sequence[Point]) -> list[Known]:
     """What states say from before the course begins, the course, and what the newest state says."""
-    points = [Known(at, version, Verdict(tone, "", "", *gain)) for at, version, tone, *gain in course]
+    points = [Known(one.at, one.version, Verdict(one.tone, "", "", one.gain, one.low, one.high)) for one in course]
     if not points or not states:
         return [*states, *points]
     return [one for one in states if one.at < points[0].at] + points + [states[-1]]
