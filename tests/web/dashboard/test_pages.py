@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_the_log(client, service):
     text = client.get("/models/shop?over=hours").text
     assert f'<span class="value">{sum(row.shown for row in whole):,}</span> <span class="label">pages closed' in text
     assert f'<span class="value">{sum(row.clicks for row in whole):,.0f}</span> <span class="label">clicks' in text
-    for group, label in ((0, "Learned order"), (1, "Control: incoming order")):
+    for group, label in ((0, "Learned order"), (1, "Engine’s order (control)")):
         shown = sum(row.shown for row in whole if row.group == group)
         assert f'{label}</th><td class="number" data-label="Pages">{shown:,}</td>' in text
     assert "Better than the engine’s order: +" in text  # these visitors really do like what the model learns

@@ -57,7 +57,7 @@ def test_learned_and_control_pages_are_compared_and_the_gain_is_relative_to_cont
         service({"learned": 200, "control": 100}), model(), EMPTY._replace(groups=groups, ever=groups)
     )
     assert [(row.label, row.pages, row.clicks) for row in told["rows"]] == [
-        ("Learned order", 200, 300.0), ("Control: incoming order", 100, 100.0),
+        ("Learned order", 200, 300.0), ("Engine’s order (control)", 100, 100.0),
     ]  # fmt: skip
     assert (told["gain"], told["relative"]) == pytest.approx((0.5, 0.5))
     assert (told["closed"], told["clicks"]) == (300, 400.0)

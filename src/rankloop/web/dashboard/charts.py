@@ -307,7 +307,7 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "{Clicks} gained over the engine’s order",
-            "As known at each saved state, with its 95 % confidence sequence, which holds however often you look. "
+            "As known then, with its 95 % range; you may look as often as you like. "
             "Very wide early intervals are cut off.",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),

@@ -14,7 +14,7 @@ from rankloop.live.service import now
 from rankloop.web.dashboard import health
 from rankloop.web.dashboard.plain_words import unit_of
 from rankloop.web.dashboard.reading import Readings
-from rankloop.web.dashboard.tallied import Over, over_named
+from rankloop.web.dashboard.tallied import OVERS, Over, over_named
 from rankloop.web.site import Site
 
 HOST = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
@@ -64,7 +64,11 @@ class Frame:
     def asked(self, request: Request) -> tuple[LiveModel, Over]:
         """The model, and the stretch of time to look at."""
         model = self.model(request)
-        return model, over_named(request.query_params.get("over"), age_minutes(model))
+        age = age_minutes(model)
+        over = over_named(request.query_params.get("over"), age)
+        if over.minutes is not None and age < over.minutes:  # the whole of its life
+            over = over._replace(during=OVERS[-1].during)
+        return model, over
 
     def address(self, request: Request) -> str:
         """Where the service is, as the visitor's browser has it."""

@@ -55,8 +55,8 @@ FATES = {
 
 GROUPS = {
     LEARNED: "Learned order",
-    CONTROL: "Control: incoming order",
-    GUARDED: "Guarded: incoming order, as the learned one is worse",
+    CONTROL: "Engine’s order (control)",
+    GUARDED: "Engine’s order (guarded, as the learned one is worse)",
 }
 
 
