@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from rankloop.live.alerts import alert_of
+from rankloop.live.watching import Period
 from rankloop.web.dashboard import health
 
 NOW = 1_000_000
@@ -76,3 +78,12 @@ def test_nothing_is_behind_where_nothing_waits_or_the_clock_went_back():
 )
 def test_a_decision_without_effect_is_not_offered(of, reason):
     assert (health.can_act(of) is None) if reason is None else (reason in health.can_act(of))
+
+
+@pytest.mark.parametrize(("kind", "marked"), [("missing", True), ("worse", False), ("nameless", False)])
+def test_a_model_with_an_alert_that_cannot_wait_is_marked(kind, marked):
+    """A guard that came on has a mark of its own."""
+    told = [alert_of("shop", Period(kind, "age", 5))]
+    of = SimpleNamespace(alarms=SimpleNamespace(open=lambda: told))
+    assert health.needs_attention(of, SimpleNamespace(settings=SimpleNamespace(name="shop"))) == marked
+    assert not health.needs_attention(of, SimpleNamespace(settings=SimpleNamespace(name="other")))
