@@ -103,7 +103,7 @@ def test_without_a_control_group_nobody_is_told_to_wait_for_an_answer(states, vi
     page = visit(f"{states.url}/models/attic", viewport={"width": width, "height": height}, is_mobile=width < 400)
     said = first_screen(page, height)
     assert "yet" not in said
-    assert "Or give the model a control group." in said
+    assert "Or create a new model with a control group." in said
     page.locator("#five").get_by_role("link", name="Start an experiment").click()
     expect(page.locator("#start-experiment")).to_be_visible()
 

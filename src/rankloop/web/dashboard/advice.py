@@ -76,9 +76,9 @@ def to_do(
         if model.view().guarded:
             text = "Few people see it now: roll back, or let it learn until a trial goes well."
             if before := before_worse(reading.states):
-                label = f"Return to the last state before it got worse (version {before.version:,})"
+                label = f"Return to before it got worse (version {before.version:,})"
                 act = f"{place}/act/roll-back?version={before.version}"
-                return Advice("bad", text, label, act, more=("History", f"{place}/history"))
+                return Advice("bad", "Few people see it now, on trial.", label, act)
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
         return Advice("open", STOPPED[model.view().mode], "Resume learning", f"{place}/act/resume")
