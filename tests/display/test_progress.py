@@ -86,6 +86,15 @@ def test_what_is_quick_shows_nothing(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("terminal", "said"), [(True, "rankloop: compiling\n"), (False, "")])
+def test_why_it_waits_is_said_at_a_terminal_only(monkeypatch, terminal, said):
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress.say_why_it_waits("compiling")
+    assert stream.getvalue() == said
+
+
 def test_domain_code_prints_nothing():
     """Commands print, and what is shown of a long computation is shown here."""
     sources = Path(rankloop.__file__).parent
