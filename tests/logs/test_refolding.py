@@ -135,7 +135,7 @@ def test_a_service_that_is_learning_takes_a_refold_over(log, store, address):
         learner.wake()
         done = refold(address, "shop", log.at)
         learner.wake()
-        assert published.wait(PATIENCE)
+        assert published.wait(PATIENCE), "the learner published no state"
     finally:
         learner.stop()
         serving.close()

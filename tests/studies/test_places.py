@@ -116,13 +116,13 @@ def test_device_and_cpu_work_at_the_same_time(tmp_path, stand_in):
 
     def meet(asked):
         on_device.set()
-        assert on_cpu.wait(PATIENCE)
+        assert on_cpu.wait(PATIENCE), "nothing ran on the CPU meanwhile"
 
     class Meeting(LocalThreads):
         def submit(self, function, cell):
             def late(cell):
                 on_cpu.set()
-                assert on_device.wait(PATIENCE)
+                assert on_device.wait(PATIENCE), "nothing ran on the device meanwhile"
                 return function(cell)
 
             return super().submit(late, cell)
