@@ -84,8 +84,8 @@ def test_leaving_the_block_stops_what_is_under_way(stand_in):
     stand_in.before = leave
     with Device() as place:
         first, second = place.submit(requests(5)), place.submit(requests(5))
-    assert isinstance(first.exception(), batches._Stopped)
-    assert second.cancelled() or isinstance(second.exception(), batches._Stopped)
+    assert isinstance(first.exception(), batches.Stopped)
+    assert second.cancelled() or isinstance(second.exception(), batches.Stopped)
 
 
 def test_without_a_device_one_sentence_says_so(no_device):

@@ -9,7 +9,7 @@ from rankloop.engines.threads import LocalThreads
 from rankloop.runs import batches
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.held import Start
-from rankloop.studies.places import Standing
+from rankloop.studies.places import WorkDone
 from rankloop.studies.records import read_results
 from rankloop.studies.report import _facts
 from rankloop.studies.runner import claimed, make_plan, run_plan
@@ -116,13 +116,13 @@ def test_device_and_cpu_work_at_the_same_time(tmp_path, stand_in):
 
     def meet(asked):
         on_device.set()
-        assert on_cpu.wait(PATIENCE)
+        assert on_cpu.wait(PATIENCE), "nothing ran on the CPU meanwhile"
 
     class Meeting(LocalThreads):
         def submit(self, function, cell):
             def late(cell):
                 on_cpu.set()
-                assert on_device.wait(PATIENCE)
+                assert on_device.wait(PATIENCE), "nothing ran on the device meanwhile"
                 return function(cell)
 
             return super().submit(late, cell)
@@ -143,7 +143,7 @@ def test_the_slower_place_tells_how_far_a_study_is():
     study = parse(SMALL, "small")
     missing = [(cell, str(number)) for number, cell in enumerate(cells(study))]
     costs = {key: 1.0 for _, key in missing}
-    standing = Standing(missing, costs, frozenset(key for _, key in missing[:8]))
+    standing = WorkDone(missing, costs, frozenset(key for _, key in missing[:8]))
     for cell, key in missing[:8]:
         standing.note(cell, key, None)
     for cell, key in missing[8:10]:

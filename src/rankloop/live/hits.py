@@ -17,7 +17,7 @@ from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.requests import Candidate, Id, RankBody, Segment, Text
 from rankloop.live.settings import IncomingOrder, ModelSettings
-from rankloop.settings import in_words
+from rankloop.settings import in_words, is_number
 
 SCORE = "_score"
 """The engine's own score, as a feature."""
@@ -192,7 +192,7 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
 
 
 def _number(document: str, name: str, value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not is_number(value):
         raise _bad(f"document {document!r}", f"feature {name!r} must be a number; got {value!r}")
     try:
         return float(value)

@@ -93,8 +93,8 @@ def _room() -> int:
         return _LEAST
 
 
-class _Stopped(BaseException):
-    """Nobody waits for the batch any more."""
+class Stopped(BaseException):
+    """Nobody waits for it any more: what runs in a thread ends at its next look around."""
 
 
 class Device:
@@ -156,7 +156,7 @@ class Device:
 
     def _look(self, impressions: int) -> None:
         if self._stopped.is_set():
-            raise _Stopped
+            raise Stopped
         self.impressions = self._before + impressions
 
 

@@ -188,7 +188,7 @@ def _giver(one: Run | Exception) -> Callable[[], Run]:
     return give
 
 
-class Standing:
+class WorkDone:
     """What has been done of so much work, on the CPU and on a device; the slower of them tells how far it is."""
 
     def __init__(self, missing: list[Keyed], costs: dict[str, float], device: frozenset[str]) -> None:

@@ -26,7 +26,7 @@ from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
 from rankloop.studies.held import STARTED, Start, note_start
 from rankloop.studies.mistakes import in_one_sentence
-from rankloop.studies.places import Chosen, OnDevice, OnEngine, Place, Progress, Standing, collection_of
+from rankloop.studies.places import Chosen, OnDevice, OnEngine, Place, Progress, WorkDone, collection_of
 from rankloop.studies.records import (
     Results,
     key_of,
@@ -190,7 +190,7 @@ def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None], *, ke
     The device of the plan, if it has one, works beside the engine. With `keep_only` the records are written, and
     nothing is made of them.
     """
-    standing = Standing(plan.missing, plan.costs, plan.device)
+    standing = WorkDone(plan.missing, plan.costs, plan.device)
     with ExitStack() as held:
         places: list[Place] = [OnEngine(engine, plan.on_cpu)]
         if plan.on_device:

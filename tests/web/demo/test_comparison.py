@@ -8,7 +8,7 @@ import pytest
 
 from rankloop.client import ServiceError
 from rankloop.errors import SettingsError
-from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, RIVALS, Comparison, Rules, Shown, start_of
+from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, RIVALS, Comparison, DrawnPage, Rules, start_of
 from rankloop.web.demo.engine import engine_order
 from rankloop.web.demo.features import FEATURES
 
@@ -40,7 +40,7 @@ class Service:
 
 
 def page(model=MODEL, impression="signed"):
-    return Shown(model, CANDIDATES, impression, RANKING, 0, None if impression else "the store is down")
+    return DrawnPage(model, CANDIDATES, impression, RANKING, 0, None if impression else "the store is down")
 
 
 def taught(service, shown, clicked):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloop.web.demo.comparison import Belief, Shown
+from rankloop.web.demo.comparison import Belief, DrawnPage
 from rankloop.web.demo.explaining import bars_of, before_of, is_current, lesson_of, order_of, reason, results_of
 from rankloop.web.demo.features import FEATURES, LABELS
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.xdist_group("demo")
 @pytest.fixture
 def shown(engine):
     candidates = engine.search("read csv file")
-    return Shown("rankloop-demo", candidates, "signed", list(candidates.ids[:10])[::-1], 3, None)
+    return DrawnPage("rankloop-demo", candidates, "signed", list(candidates.ids[:10])[::-1], 3, None)
 
 
 def weights_of(seed):

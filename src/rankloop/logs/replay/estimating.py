@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.experiments import client_number
-from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import (
     IMPOSSIBLE,
@@ -25,6 +24,7 @@ from rankloop.live.shadow import (
     logged_policy,
     says_nothing,
 )
+from rankloop.live.views import View
 from rankloop.offpolicy import (
     Estimate,
     Evidence,

@@ -95,7 +95,7 @@ class Belief(NamedTuple):
     version: int
 
 
-class Shown(NamedTuple):
+class DrawnPage(NamedTuple):
     """A page that a model drew for these candidates. Without an impression it is a fallback, and teaches nothing."""
 
     model: str
@@ -145,14 +145,14 @@ class Comparison:
         described = await self._client.model(model)
         return Belief(np.array(described["weights"]), described["version"])
 
-    async def show(self, candidates: Candidates, who: str, model: str = MODEL) -> Shown:
+    async def show(self, candidates: Candidates, who: str, model: str = MODEL) -> DrawnPage:
         """The page that a model draws for somebody."""
         page = await self._client.rank(
             model, candidates.ids, candidates.features, query=candidates.query, client=who
         )  # fmt: skip
-        return Shown(model, candidates, page.impression, page.ranking, page.version, page.reason)
+        return DrawnPage(model, candidates, page.impression, page.ranking, page.version, page.reason)
 
-    async def teach(self, shown: Shown, clicked: list[str]) -> bool:
+    async def teach(self, shown: DrawnPage, clicked: list[str]) -> bool:
         """Report what was clicked on a page, close it and wait for the lesson; False if it was closed before."""
         if shown.impression is None:
             raise ServiceError(f"this page cannot be learned from: {shown.reason}")

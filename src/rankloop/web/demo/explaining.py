@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.web.bars import Bar, bar, largest
-from rankloop.web.demo.comparison import PAGE_SIZE, Belief, Shown
+from rankloop.web.demo.comparison import PAGE_SIZE, Belief, DrawnPage
 from rankloop.web.demo.documents import Document
 from rankloop.web.demo.engine import Candidates
 from rankloop.web.demo.features import FEATURES, LABELS
@@ -65,7 +65,7 @@ def order_of(candidates: Candidates, weights: NDArray[np.float64]) -> list[int]:
     return [int(row) for row in np.argsort(-(candidates.features @ weights), kind="stable")]
 
 
-def results_of(shown: Shown, belief: Belief) -> list[Result]:
+def results_of(shown: DrawnPage, belief: Belief) -> list[Result]:
     """The lines of a page, from the top, explained by these weights."""
     candidates = shown.candidates
     row_of = {id: row for row, id in enumerate(candidates.ids)}
@@ -78,7 +78,7 @@ def results_of(shown: Shown, belief: Belief) -> list[Result]:
     ]  # fmt: skip
 
 
-def before_of(shown: Shown) -> list[Before]:
+def before_of(shown: DrawnPage) -> list[Before]:
     """The lines of the engine's own first page, from the top."""
     now = {id: rank for rank, id in enumerate(shown.ranking, 1)}
     return [
@@ -87,7 +87,7 @@ def before_of(shown: Shown) -> list[Before]:
     ]
 
 
-def is_current(shown: Shown, belief: Belief) -> bool:
+def is_current(shown: DrawnPage, belief: Belief) -> bool:
     """Whether a page still shows what these weights put first."""
     best = order_of(shown.candidates, belief.weights)[: len(shown.ranking)]
     return [shown.candidates.ids[row] for row in best] == shown.ranking
@@ -129,7 +129,7 @@ class Lesson(NamedTuple):
     others: bool
 
 
-def lesson_of(shown: Shown, document: str, before: Belief, after: Belief, *, learned: bool, others: bool) -> Lesson:
+def lesson_of(shown: DrawnPage, document: str, before: Belief, after: Belief, *, learned: bool, others: bool) -> Lesson:
     """The difference that a click on a shown document made; `learned`: its page was still open."""
     candidates = shown.candidates
     old, new = (order_of(candidates, belief.weights) for belief in (before, after))

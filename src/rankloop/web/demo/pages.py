@@ -22,7 +22,7 @@ from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
 from rankloop.settings import explained
-from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, Rules, Shown
+from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, DrawnPage, Rules
 from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.curve import curve_of, percent
 from rankloop.web.demo.engine import Engine
@@ -70,7 +70,7 @@ class Demo:
         """Held while models are made anew: whoever watches meanwhile waits, and does not ask for one that is gone."""
         self._beginning = asyncio.Lock()
         self._begun = False
-        self._shown: OrderedDict[str, Shown] = OrderedDict()
+        self._shown: OrderedDict[str, DrawnPage] = OrderedDict()
         self._lesson: Lesson | None = None
         self._clicks = 0
         self._visits_then = 0
