@@ -15,7 +15,8 @@ from rankloop.live.incoming import INCOMING, with_incoming
 from rankloop.live.ranking import Request
 from rankloop.live.settings import CLICK, ModelSettings
 
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+LONGEST_ID = 512
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Segment = Annotated[str, msgspec.Meta(max_length=64)]
 Title = Annotated[str, msgspec.Meta(max_length=256)]

@@ -55,10 +55,10 @@ def require_actions(owner: str, name: str, value: Any) -> dict[str, float]:
     """
     if not isinstance(value, dict) or not 1 <= len(value) <= MOST_ACTIONS:
         raise SettingsError(f"{owner}: {name} must be 1 to {MOST_ACTIONS} names with their values; got {value!r}")
-    if wrong := next((action for action in value if not isinstance(action, str) or not NAME.fullmatch(action)), None):
+    if wrong := [action for action in value if not isinstance(action, str) or not NAME.fullmatch(action)]:
         raise SettingsError(
             f"{owner}: an action's name must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a "
-            f"letter or digit; got {wrong!r}"
+            f"letter or digit; got {wrong[0]!r}"
         )
     worth = {
         action: require_number(owner, f"the value of action {action!r}", worth, at_least=0, at_most=1)
@@ -381,7 +381,7 @@ def feature_names(features: Any) -> tuple[str, ...]:
     else:
         names = tuple(features)
     if not 1 <= len(names) <= MAX_FEATURES:
-        raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {len(names)} or more")
+        raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {'more' if names else 'none'}")
     if not sent(names):
         raise SettingsError(f"model: features must name one that is sent, beside {INCOMING!r}")
     if len(set(names)) < len(names):
