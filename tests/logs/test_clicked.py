@@ -44,7 +44,7 @@ def test_sessions_have_one_line_per_page(tmp_path):
     [
         ("", "is empty"),
         ("query,rank,click\n", "'document' is missing"),
-        ("query,document,rank,click\na,b,first,1\n", "line 2: rank must be a whole number; got 'first'"),
+        ("query,document,rank,click\na,b,first,1\n", "line 2: rank must be a number; got 'first'"),
         ("query,document,rank,click\na,b,1.5,1\n", "line 2: rank must be a whole number; got '1.5'"),
         ("query,document,rank,click\na,b,1,often\n", "line 2: click must be a number; got 'often'"),
         ("query,document,rank,click,feature.x\na,b,1,1,\n", "line 2: feature.x must be a number; got ''"),
@@ -58,7 +58,7 @@ def test_sessions_have_one_line_per_page(tmp_path):
         (SESSIONS + "1\t2\t[3]\t[1]\t[null]\n", "line 3: must be session"),
         ("query,document,rank,click\n", "no document was shown"),
         ("1\t2\t[]\t[]\t[]\n", "no document was shown"),
-        ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have query, document, rank, click"),
+        ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have rank, click, query, document"),
         ("query,document,rank,click\na,b,1000000000,1\n", "line 2: a page has at most 1,000 ranks; got 1,000,000,000"),
         (f"query,document,rank,click\n{'a' * 200_000},b,1,1\n", "is not a readable table"),
     ],
