@@ -13,7 +13,7 @@ LEARNERS = ("ROLTR", "PDGD", "DBGD", "PMGD", "COLTR", "FixedWeights")
 
 
 BAD_LEARNERS = [
-    ({}, "`learner` is missing"),
+    ({}, "learner: `learner` is missing; use one of 'ROLTR', 'PDGD', "),
     ({"learner": "MDPRank"}, "learner.learner must be one of 'ROLTR', "),
     ({"learner": "Nearest"}, "got 'Nearest'. If Nearest is your own, name the module that brings it"),
     ({"learner": "'; DROP TABLE models"}, "must be one of 'ROLTR', 'PDGD'"),
@@ -75,8 +75,13 @@ BAD_MODELS = [
     ({"late_updates": "never"}, "late_updates must be one of 'current', 'drawn'; got 'never'"),
     (
         {"scaling": "sometimes"},
-        "scaling must be one of 'none', 'query', 'robust', 'running' or an object with shift, spread; got 'sometimes'",
+        "scaling must be one of 'none', 'query', 'robust', 'running' or {\"kind\": \"fixed\"} with shift, spread; got "
+        "'sometimes'",
     ),
+    ({"start": "engine"}, "or {\"from\": \"weights\"} with weights, keeps_first, sample, candidates or {\"from\": "),
+    ({"start": {"feature": "f1"}}, "start: `from` is missing; use one of 'zeros', 'weights', 'incoming'"),
+    ({"actions": ["click", "buy"]}, 'actions must be an object; got a list; send {"click": 0.02, "purchase": 1}'),
+    ({"features": "engine"}, 'got text; send ["bm25", "price"]'),
     ({"scaling": {"kind": "fixed", "shift": [0.0], "spread": [1.0]}}, "1 shifts were given for 2 features"),
     ({"scaling": {"kind": "fixed", "shift": [0.0, 0.0], "spread": [1.0]}}, "as many of one as of the other"),
     ({"scaling": {"kind": "fixed", "shift": [0.0, 0.0], "spread": [1.0, -1.0]}}, "spread must not be negative"),
