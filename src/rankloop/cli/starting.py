@@ -108,7 +108,7 @@ def _write(out: str, settings: dict[str, Any], what: str) -> None:
     from rankloop.files import write_text
     from rankloop.interchange.rankers import json_text
     from rankloop.live.settings import NewModelSettings
-    from rankloop.settings import explained
+    from rankloop.mistakes import explained
 
     try:
         msgspec.convert(settings, NewModelSettings)

@@ -27,7 +27,7 @@ MOST = 10_000
 """Features of a live model."""
 
 
-class _NoWeights(Exception):
+class _NoWeightsError(Exception):
     """Why a file has none, without its name."""
 
 
@@ -51,7 +51,7 @@ def read_weights(path: Path) -> LinearModel:
         raise DataError(f"{path}: is nested too deeply to be weights") from None
     try:
         return _ranklib(text) if document is None else _of_json(path, document)
-    except (SettingsError, _NoWeights) as error:
+    except (SettingsError, _NoWeightsError) as error:
         raise DataError(f"{path}: {error}") from None
 
 
@@ -59,13 +59,13 @@ def _of_json(path: Path, document: Any) -> LinearModel:
     if isinstance(document, dict) and document.get("format") == "rankloop-ranker":
         model = load_model(path)
         if not isinstance(model, LinearModel):
-            raise _NoWeights("is a network; a start from weights is a linear model's")
+            raise _NoWeightsError("is a network; a start from weights is a linear model's")
         return model
     if isinstance(document, dict) and "coef" in document:
         return _scikit_learn(document)
     found = _elasticsearch(document)
     if found is None:
-        raise _NoWeights(
+        raise _NoWeightsError(
             'has no weights in a known format: neither {"coef": […], "feature_names": […]} of '
             "scikit-learn, nor a model/linear of Elasticsearch or OpenSearch, nor a ranker of rankloop"
         )
@@ -78,13 +78,13 @@ def _scikit_learn(document: dict[str, Any]) -> LinearModel:
     while isinstance(coef, list) and len(coef) == 1 and isinstance(coef[0], list):
         coef = coef[0]
     if isinstance(coef, list) and coef and all(isinstance(row, list) for row in coef):
-        raise _NoWeights(f"coef has the weights of {len(coef)} classes; give those of one, such as model.coef_[0]")
+        raise _NoWeightsError(f"coef has the weights of {len(coef)} classes; give those of one, such as model.coef_[0]")
     names = document.get("feature_names", [])
     if not isinstance(names, list):
-        raise _NoWeights(f"feature_names must be a list of names; got {names!r:.60}")
+        raise _NoWeightsError(f"feature_names must be a list of names; got {names!r:.60}")
     mean, scale = document.get("mean"), document.get("scale")
     if (mean is None) != (scale is None):
-        raise _NoWeights("mean and scale come together; only one was given")
+        raise _NoWeightsError("mean and scale come together; only one was given")
     return LinearModel(weights=coef, feature_names=tuple(names), shift=mean, spread=scale)
 
 
@@ -95,13 +95,17 @@ def _elasticsearch(document: Any) -> LinearModel | None:
         name = inner.get("name", name)
         inner = inner.get("_source", inner.get("model"))
     if isinstance(inner, dict) and inner.get("type") in TREES:
-        raise _NoWeights(f"{inner['type']} has trees, and no weights; send their score as a feature and start with that")
+        raise _NoWeightsError(
+            f"{inner['type']} is trees, without weights; send their score as a feature, and start there"
+        )
     if not isinstance(inner, dict) or inner.get("type") != "model/linear":
         return None
     weights = _definition(inner.get("definition"))
     normalisers = inner.get("feature_normalizers") or {}
     if not isinstance(normalisers, dict):
-        raise _NoWeights(f"feature_normalizers must be an object with one for each feature; got {normalisers!r:.60}")
+        raise _NoWeightsError(
+            f"feature_normalizers must be an object with one for each feature; got {normalisers!r:.60}"
+        )
     shifts, spreads = zip(*(_normaliser(normalisers.get(feature)) for feature in weights), strict=True)
     parts: dict[str, Any] = {"shift": shifts, "spread": spreads} if normalisers else {}
     return LinearModel(weights=tuple(weights.values()), feature_names=tuple(weights), name=name, **parts)
@@ -112,7 +116,7 @@ def _definition(given: Any) -> dict[str, Any]:
         weights = json.loads(given) if isinstance(given, str) else given
         if isinstance(weights, dict) and weights:
             return weights
-    raise _NoWeights("a model/linear has a definition with a weight for each feature's name")
+    raise _NoWeightsError("a model/linear has a definition with a weight for each feature's name")
 
 
 def _normaliser(given: Any) -> tuple[float, float]:
@@ -123,22 +127,22 @@ def _normaliser(given: Any) -> tuple[float, float]:
             return mean, deviation
         case {"min_max": {"minimum": int() | float() as low, "maximum": int() | float() as high}}:
             return low, high - low
-    raise _NoWeights(f"a normaliser is standard or min_max, with numbers; got {given!r:.200}")
+    raise _NoWeightsError(f"a normaliser is standard or min_max, with numbers; got {given!r:.200}")
 
 
 def _ranklib(text: str) -> LinearModel:
     """Lines that begin with ## are comments; features count from 1 (0 is the intercept of a regression)."""
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if len(lines) != 1 or not RANKLIB.fullmatch(lines[0]):
-        raise _NoWeights(
+        raise _NoWeightsError(
             "is neither JSON nor a linear model of RankLib, which is one line such as 1:0.25 2:-0.5 after comments"
         )
     pairs = (pair.split(":") for pair in lines[0].split())
     weights = {int(number): float(weight) for number, weight in pairs if number != "0"}
     if not weights:
-        raise _NoWeights("has no weight of any feature")
+        raise _NoWeightsError("has no weight of any feature")
     if max(weights) > MOST:
-        raise _NoWeights(f"a model has at most {MOST:,} features; got number {counted(max(weights))}")
+        raise _NoWeightsError(f"a model has at most {MOST:,} features; got number {counted(max(weights))}")
     return LinearModel(weights=tuple(weights.get(number, 0.0) for number in range(1, max(weights) + 1)))
 
 

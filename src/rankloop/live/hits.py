@@ -17,7 +17,7 @@ from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
 from rankloop.live.requests import LONGEST_ID, Candidate, Id, RankBody, Segment, Text
 from rankloop.live.settings import IncomingOrder, ModelSettings
-from rankloop.settings import in_words
+from rankloop.mistakes import in_words
 
 SCORE = "_score"
 """The engine's own score, as a feature."""
@@ -50,7 +50,7 @@ class RescoreBody(msgspec.Struct, forbid_unknown_fields=True):
     several are logged.
     """
 
-    hits: list[Hit] | None = None
+    hits: Annotated[list[Hit] | None, msgspec.Meta(examples=[[{"_id": "oak", "_score": 7.25}]])] = None
     documents: dict[str, list[Any]] | None = None
     query: Text | list[Text] = ""
     client: Id | None = None

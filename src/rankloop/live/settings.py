@@ -12,6 +12,7 @@ from rankloop.learners import LEARNERS, Learner, Posterior, require_compiled
 from rankloop.live.events import PRECISIONS
 from rankloop.live.incoming import INCOMING, sent
 from rankloop.live.scaling import Fixed, Scaler, Scaling
+from rankloop.mistakes import explained
 from rankloop.plugins import load_installed
 from rankloop.rankers import Linear, weight_names
 from rankloop.settings import (
@@ -19,7 +20,6 @@ from rankloop.settings import (
     Rule,
     check_settings,
     choice,
-    explained,
     number,
     require_number,
     require_seed,
@@ -204,7 +204,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     name: str
-    features: tuple[str, ...] | int
+    features: Annotated[tuple[str, ...] | int, msgspec.Meta(examples=[["bm25", "price"]])]
     learner: LiveLearner = Posterior()
     page_size: Annotated[int, whole_number(at_least=1, at_most=MAX_PAGE)] = 10
     seed: int | None = None
@@ -216,7 +216,9 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     late_updates: Literal["current", "drawn"] = "drawn"
     swaps: bool = True
     guards: Guards = Guards()
-    actions: Annotated[dict[str, float], Rule(require_actions)] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
+    actions: Annotated[
+        dict[str, float], Rule(require_actions), msgspec.Meta(examples=[{CLICK: 0.02, "purchase": 1}])
+    ] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
     evidence: bool = True
     alerts: bool = True
     challenges: str | None = None

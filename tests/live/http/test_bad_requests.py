@@ -49,7 +49,7 @@ BAD_RANKS = [
     (candidates('{"id": "a", "features": [NaN, 1]}'), 400, "JSON has no NaN and no Infinity: leave a feature that is "),
     (candidates('{"id": "a", "features": [Infinity, 1]}'), 400, "JSON has no NaN and no Infinity"),
     (candidates('{"id": "a", "features": [-Infinity, 1]}'), 400, "JSON has no NaN and no Infinity"),
-    ('{"query": "NaN, NaN", "candidates": [oops]}', 400, "malformed: invalid character (byte 36)"),
+    ('{"query": "NaN, NaN", "candidates": [oops]}', 400, "malformed: invalid character (byte 37)"),
     (candidates('{"id": "a", "features": [1e999, 1]}'), 422, "candidates[0].features[0] is too large a number"),
     ('{"candidates": {"a": [1, 2]}}', 422, 'got an object; send [{"id": "oak", "features": {"price": 120}}]'),
     (with_a('"pinned": ["a"]'), 422, 'pinned must be an object; got a list; send {"oak": 1}'),

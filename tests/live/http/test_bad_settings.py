@@ -78,7 +78,7 @@ BAD_MODELS = [
         "scaling must be one of 'none', 'query', 'robust', 'running' or {\"kind\": \"fixed\"} with shift, spread; got "
         "'sometimes'",
     ),
-    ({"start": "engine"}, "or {\"from\": \"weights\"} with weights, keeps_first, sample, candidates or {\"from\": "),
+    ({"start": "engine"}, 'or {"from": "weights"} with weights, keeps_first, sample, candidates or {"from": '),
     ({"start": {"feature": "f1"}}, "start: `from` is missing; use one of 'zeros', 'weights', 'incoming'"),
     ({"actions": ["click", "buy"]}, 'actions must be an object; got a list; send {"click": 0.02, "purchase": 1}'),
     ({"features": "engine"}, 'got text; send ["bm25", "price"]'),
@@ -106,7 +106,10 @@ BAD_MODELS = [
     ({"guards": {"falls_back": -1}}, "falls_back must be a number, at least 0"),
     ({"guards": {"none": True}}, "guards: unknown field `none`; use control, update_cap, client_pages"),
     ({"colour": "red"}, "unknown field `colour`"),
-    ({"start": "engine"}, "start must be one of 'incoming', 'zeros' or an object with weights, keeps_first"),
+    (
+        {"start": "engine"},
+        "start must be one of 'incoming', 'zeros' or {\"from\": \"weights\"} with weights, keeps_first",
+    ),
     ({"name": 5}, "must be text"),
     ({"name": None}, "must be text"),
 ]
