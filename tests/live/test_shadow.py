@@ -127,6 +127,16 @@ def test_what_is_too_little_is_said(pages, people, sentence):
     assert found.sentence.startswith(sentence)
 
 
+def test_pages_without_a_click_tell_nothing_however_many_they_are():
+    """An interval of no width is not evidence."""
+    shadow, theta = Shadow(), examination_of(MODEL, None)
+    for who in range(500):
+        shadow.add(np.ones(len(theta)), theta, np.zeros(len(theta)), who)
+    found = shadow.found()
+    assert (found.difference, found.low, found.sure) == (None, None, None)
+    assert found.sentence == "Nobody clicked on 500 logged pages, so they cannot tell."
+
+
 def test_pages_that_say_nothing_are_counted_by_why():
     shadow = Shadow()
     compared = ModelSettings(name="m", features=1, page_size=RANKS, seed=1, learner=DBGD())
