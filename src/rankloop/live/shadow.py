@@ -37,6 +37,7 @@ LEAST_TOLD = 0.5
 """The share of what a challenger would show, by looks, that logged pages must tell about."""
 SURE = 0.95
 IMPOSSIBLE = "all but impossible under its own scores"
+DRAWN_BY = "drawn by"
 
 
 def logged_policy(settings: ModelSettings) -> Policy:
@@ -199,6 +200,8 @@ class Shadow:
             return f"Too few people have seen logged pages: about {parts}, and it takes some {FEWEST}."
         if told < LEAST_TOLD:
             return f"Only {told:.0%} of what it would show was shown often enough to tell."
+        if self.clicks == 0:
+            return f"Nobody clicked on {self.pages:,} logged pages, so they cannot tell."
         return None
 
     def _estimate(self) -> tuple[float, float, float]:
@@ -221,7 +224,7 @@ def says_nothing(impression: Impression, drawn_by: ModelSettings) -> str | None:
     if impression.greedy:
         return "shown without exploration"
     if not has_known_probabilities(drawn_by):
-        return f"drawn by {drawn_by.learner.name}, whose pages have no probability for each rank"
+        return f"{DRAWN_BY} {drawn_by.learner.name}, whose pages have no probability for each rank"
     return "pinned" if len(impression.pinned) == len(impression.page) else None
 
 
