@@ -342,6 +342,9 @@ def stored_settings(text: bytes) -> ModelSettings:
         kept.setdefault("alerts", False)
         if isinstance(kept.get("learner"), dict) and kept["learner"].get("learner") == Posterior.__name__:
             kept["learner"].setdefault("memory", 0)  # of what documents are worth beyond their features
+        if isinstance(kept.get("actions"), dict):
+            # A name could be empty once, and such an action could never be reported.
+            kept["actions"] = {name or "unnamed": value for name, value in kept["actions"].items()}
         if isinstance(kept.get("guards"), dict):
             share = kept["guards"].setdefault("falls_back", 0.0)
             if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:
