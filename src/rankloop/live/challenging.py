@@ -26,6 +26,7 @@ from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
 from rankloop.live.shadow import Shadow
+from rankloop.live.stores.transaction import Transaction
 
 PATIENCE = 5.0
 """Seconds in which a challenger that is close behind should have kept what it learned."""
@@ -173,21 +174,9 @@ async def drop(service: Service, model: LiveModel, name: str) -> None:
     """Forget a challenger; an experiment that it is part of ends."""
     other = found(service, model, name)
 
-    def forget() -> int | None:
-        with service.store.transaction() as transaction:
-            if transaction.deleted({other.id}):
-                raise other.gone()
-            offset = None
-            running = model.view().experiment
-            if running is not None and other.id in running.models:
-                offset = settle(transaction, [Control(model.id, Kind.EXPERIMENT_STOPPED, now(), who=WHO.get())])[0]
-            settle(transaction, [Control(other.id, Kind.DELETED, now(), who=WHO.get())])
-            transaction.delete_model(other.id, now())
-        return offset
+    def chosen(transaction: Transaction) -> set[int]:
+        if transaction.deleted({other.id}):
+            raise other.gone()
+        return {other.id}
 
-    offset = await asyncio.to_thread(forget)
-    if offset is not None:
-        if service.learner:
-            service.learner.hurry()
-        await model.applied(offset)
-    await asyncio.to_thread(service.registry.refresh)
+    await models.forget(service, chosen)
