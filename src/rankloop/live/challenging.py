@@ -89,8 +89,9 @@ def _reported(service: Service, model: LiveModel, other: LiveModel, tried: list[
     shadow = fold.shadow if fold else None
     earned = (shadow or Shadow()).found() if not other.damage else None
     name = other.settings.name
-    # An experiment of an earlier model of the same name says nothing of this one.
-    tried = [one for one in tried if compares(one, name) and one.started >= other.created]
+    # Neither an earlier challenger of the same name nor a model that was replaced since says anything of these two.
+    reign = model.view().reign
+    tried = [one for one in tried if compares(one, name) and one.started >= other.created and one.id > reign]
     experiment = tried[0] if tried else None
     advice, verdict = judged(name, behind, other.damage, earned, experiment)
     return ChallengerReport(
