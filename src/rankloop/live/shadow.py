@@ -238,4 +238,4 @@ def _said(mean: float, low: float, high: float, told: float, pages: int) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+z.3f}".replace("-", "−")
