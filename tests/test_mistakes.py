@@ -20,6 +20,7 @@ class Table(msgspec.Struct, forbid_unknown_fields=True):
     top: Round | Square | Literal["any"] = "any"
     legs: Annotated[list[str] | None, msgspec.Meta(examples=[["oak", "pine"]])] = None
     prices: Annotated[dict[str, float], msgspec.Meta(examples=[{"oak": 120}])] = {}
+    more: list["Table"] = []
 
 
 SHAPES = '{"shape": "round"} with radius or {"shape": "square"} with side'
@@ -35,7 +36,8 @@ SHAPES = '{"shape": "round"} with radius or {"shape": "square"} with side'
         ({"legs": [1]}, "legs[0] must be text; got a whole number"),
         ({"prices": ["oak"]}, 'prices must be an object; got a list; send {"oak": 120}'),
         ({"prices": {"oak": "cheap"}}, "prices[…] must be a number; got text"),
-        ({"colour": "red"}, "unknown field `colour`; use top, legs, prices"),
+        ({"more": [{"colour": "red"}]}, "more[0]: unknown field `colour`; use top, legs, prices, more"),
+        ({"colour": "red"}, "unknown field `colour`; use top, legs, prices, more"),
     ],
 )
 def test_a_mistake_says_what_to_send_instead(sent, said):

@@ -37,18 +37,18 @@ def explained(error: msgspec.ValidationError, kind: Any, given: Any = None) -> s
     steps = re.findall(r"[^.\[\]$`]+", place)
     kinds = _kinds_at(kind, steps, given)
     structs = [kind for kind in kinds if hasattr(kind, "fields")]
+    where = place.removesuffix("`").removeprefix("$").removeprefix(".").replace("[...]", "[…]")
     if unknown := re.fullmatch("Object contains unknown field `(.*)`", message, re.DOTALL):
-        where = f"{'.'.join(steps)}: " if steps else ""
-        return f"{where}unknown field `{unknown[1]}`; use {' or '.join(map(_fields, structs))}"
+        return f"{where}{': ' if where else ''}unknown field `{unknown[1]}`; use {' or '.join(map(_fields, structs))}"
     if wrong := re.fullmatch("Invalid (?:enum )?value (.*)", message, re.DOTALL):
         words = [repr(word) for kind in kinds for word in getattr(kind, "values", ())]
         words += [repr(kind.tag) for kind in _kinds_at(kind, steps[:-1], None) if not kinds and hasattr(kind, "tag")]
         objects = [f"{_tagged(one) or 'an object'} with {_fields(one)}" for one in structs if one.fields]
         allowed = " or ".join(["one of " + ", ".join(words)] * bool(words) + objects)
-        return f"{'.'.join(steps)} must be {allowed}; got {wrong[1]}"
+        return f"{where} must be {allowed}; got {wrong[1]}"
     tagged = list(filter(None, map(_tagged, structs)))
     if tagged and message == "Expected `object`, got `str`":
-        return f"{'.'.join(steps)} must be an object such as {tagged[0]}; got text"
+        return f"{where} must be an object such as {tagged[0]}; got text"
     if missing := re.fullmatch("Object missing required field `(.*)`", message):
         tags = [repr(kind.tag) for kind in structs if kind.tag_field == missing[1]]
         return in_words(str(error)) + (f"; use one of {', '.join(tags)}" if tags else "")
