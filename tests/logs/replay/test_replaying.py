@@ -118,3 +118,14 @@ def test_a_click_can_be_worth_less_where_it_is_all_that_can_happen(store, addres
     Log.filled(store, impressions=40)
     told = replay(address, Options(changes=("actions.click=0.5",), evaluate=0))
     assert told.distance > 0
+
+
+def test_a_model_with_actions_earns_value(store, address):
+    Log.filled(store, model_settings(actions={"click": 1.0, "buy": 1.0}, learner=ROLTR()), impressions=400)
+    told = replay(address, Options(changes=("learning_rate=0.2",)))
+    assert told.evaluation.unit == "value"
+    assert any("value a page" in sentence for sentence in told.conclusion.sentences), told.conclusion.sentences
+    own = replay(address, Options())
+    assert own.conclusion.sentences == [
+        "The settings are the model's own, so its own pages taught it what they taught it then."
+    ]  # and it would have earned what it earned
