@@ -164,8 +164,6 @@ def test_pages_that_say_nothing_are_counted_by_why():
 
 def test_sums_are_kept_bit_by_bit():
     shadow = filled(30, seed=2)
-    import msgspec
-
     from rankloop.live.shadow import KeptShadow
 
     again = Shadow(msgspec.convert(shadow.kept(), KeptShadow))

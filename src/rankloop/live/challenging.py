@@ -25,7 +25,7 @@ from rankloop.live.keys import WHO
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
-from rankloop.live.shadow import Shadow
+from rankloop.live.shadow import Shadow, earned_in
 from rankloop.live.stores.transaction import Transaction
 
 PATIENCE = 5.0
@@ -87,7 +87,7 @@ def _reported(service: Service, model: LiveModel, other: LiveModel, tried: list[
         fold = _kept(service, other)
     behind = service.store.unfolded(fold.offset).get(model.id, 0) if fold else 0
     shadow = fold.shadow if fold else None
-    earned = (shadow or Shadow()).found() if not other.damage else None
+    earned = (shadow or Shadow()).found(earned_in(model.settings)) if not other.damage else None
     name = other.settings.name
     # Neither an earlier challenger of the same name nor a model that was replaced since says anything of these two.
     reign = model.view().reign

@@ -122,7 +122,7 @@ def test_a_click_can_be_worth_less_where_it_is_all_that_can_happen(store, addres
 
 def test_a_model_with_actions_earns_value(store, address):
     Log.filled(store, model_settings(actions={"click": 1.0, "buy": 1.0}, learner=ROLTR()), impressions=400)
-    told = replay(address, Options(changes=("learning_rate=0.2",)))
+    told = replay(address, Options(changes=("learning_rate=0.012",), minimum_effective=10))
     assert told.evaluation.unit == "value"
     assert any("value a page" in sentence for sentence in told.conclusion.sentences), told.conclusion.sentences
     own = replay(address, Options())

@@ -65,7 +65,8 @@ def conclude(replayed: Replay, evaluation: Evaluation | None) -> Conclusion:
         )
     else:
         verdict = _of_policy_gradient(replayed, pages, sentences)
-    sentences += _earned(evaluation)
+    if not replayed.is_own or evaluation is None:
+        sentences += _earned(evaluation)
     return Conclusion(verdict, worth, pages, sentences)
 
 
@@ -107,11 +108,12 @@ def _earned(evaluation: Evaluation | None) -> list[str]:
                     f"What it would have earned cannot be estimated as usual: {found.reason}.",
                     *_instead(evaluation),
                 ]
-            interval = f"{found.value:+.4f} clicks a page ({found.low:+.4f} to {found.high:+.4f})"
+            interval = f"{found.value:+.4f} {evaluation.unit} a page ({found.low:+.4f} to {found.high:+.4f})"
             if found.low <= 0 <= found.high:
                 return [f"Whether it would have earned more than the live model, this log cannot tell: {interval}."]
-            more = "more" if found.value > 0 else "fewer"
-            return [f"On pages held back it would have earned {more} clicks than the live model then: {interval}."]
+            more = "more" if found.value > 0 else "fewer" if evaluation.unit == "clicks" else "less"
+            earned = f"{more} {evaluation.unit}"
+            return [f"On pages held back it would have earned {earned} than the live model then: {interval}."]
     return [_untold(evaluation)]
 
 

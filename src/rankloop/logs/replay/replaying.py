@@ -17,7 +17,7 @@ from rankloop.live.events import Event, Kind
 from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
-from rankloop.live.shadow import examination_of, policy_of
+from rankloop.live.shadow import earned_in, examination_of, policy_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
@@ -203,7 +203,7 @@ class _Replaying:
             Candidate(REPLAYED, replayed.view(), policy_of(replayed.settings)),
         ]
         theta = examination_of(then.settings, then.view().model, self._options.eta)
-        evaluator = Evaluator(self._own, candidates, theta, live.fold.drawers)
+        evaluator = Evaluator(self._own, candidates, theta, live.fold.drawers, earned_in(replayed.settings))
         held_back = [offset for offset in self._closings if offset > self._split]
         chosen = held_back
         if len(held_back) > self._options.at_most:
