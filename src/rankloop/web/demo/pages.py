@@ -21,7 +21,7 @@ from rankloop.client import AsyncClient, RefusedError, ServiceError
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
-from rankloop.settings import explained
+from rankloop.mistakes import explained
 from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, DrawnPage, Rules
 from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.curve import curve_of, percent
