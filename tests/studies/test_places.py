@@ -2,6 +2,7 @@
 
 import threading
 
+import msgspec
 import pytest
 from tests.patience import PATIENCE
 
@@ -70,6 +71,30 @@ def test_whether_there_is_device_code_is_asked_once_for_all_seeds(tmp_path, stan
     study = parse(SMALL, "small")
     make_plan(study, cells(study), tmp_path, ON)
     assert stand_in.asked == 8  # two methods, two users, two folds
+
+
+def test_a_plan_knows_that_methods_differ_on_a_device(tmp_path, stand_in):
+    """ROLTR's rate was taken for that of all: a study of minutes was announced as one of seconds."""
+    stand_in.methods = ("ROLTR", "COLTR")
+    announced = {}
+    for name in stand_in.methods:
+        study = parse(
+            SMALL.replace('{ learner = "ROLTR" }, { learner = "PDGD" }', f'{{ learner = "{name}" }}'), "small"
+        )
+        plan = make_plan(study, cells(study), tmp_path, ON)
+        # Records take a part of a second each, whatever they are of; methods differ in long runs.
+        longer = msgspec.structs.replace(study, impressions=10**7)
+        announced[name] = make_plan(longer, cells(longer), tmp_path, ON).device_seconds - plan.device_seconds
+    assert announced["COLTR"] > 5 * announced["ROLTR"]
+
+
+def test_methods_are_recorded_one_after_the_other(tmp_path, stand_in):
+    stand_in.methods = ("ROLTR", "PDGD")
+    methods = []
+    stand_in.before = lambda asked: methods.append({one.learner.name for one in asked})
+    run_on_device(SMALL, tmp_path)
+    assert sum(stand_in.batches) == 16
+    assert all(len(one) == 1 for one in methods)
 
 
 class Killed(BaseException):
