@@ -18,7 +18,16 @@ from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.gpu import Request
 from rankloop.learners import Learner
-from rankloop.runs.batches import Device, Stopped, placed, planned, reasons_in_words, reasons_of, require_device
+from rankloop.runs.batches import (
+    Device,
+    Stopped,
+    load_of,
+    placed,
+    planned,
+    reasons_in_words,
+    reasons_of,
+    require_device,
+)
 from rankloop.runs.run import Run, manifest_of
 from rankloop.runs.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
@@ -235,7 +244,7 @@ def _on_device(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
     made: dict[int, Run] = {}
     with Device() as device:
         started: dict[Future[Any], list[int]] = {}
-        for batch in planned([jobs[index].impressions for index in mine]):
+        for batch in planned([load_of(Request(*jobs[index])) for index in mine]):
             indices = [mine[place] for place in batch]
             started[device.submit([Request(*jobs[index]) for index in indices])] = indices
 
