@@ -1,12 +1,14 @@
 """Two thousand visits teach a model its visitors' taste, and a few clicks show. What a method makes of pages that
 another one drew depends on the method."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import rankloop as rl
-from rankloop.web.demo.comparison import POSTERIOR, start_of
-from rankloop.web.demo.engine import engine_order
+from rankloop.web.demo.comparison import LOOKS, POSTERIOR, start_of
+from rankloop.web.demo.engine import Engine, engine_order
 from rankloop.web.demo.explaining import order_of
 from rankloop.web.demo.features import FEATURES
 from rankloop.web.demo.pages import EXAMPLES
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.xdist_group("demo-learning")  # what a document is wort
 VISITS = 1000
 SEEDS = (1, 2)
 ROLTR = rl.ROLTR(learning_rate=0.01)
+ENGINE = cache(Engine)
 
 # nDCG@10 after 1,000 visits, less than the smaller of two seeds measured: above the engine's own order, and above
 # ROLTR with its small step on its own pages for the same visitors.
@@ -32,7 +35,13 @@ MARGINS = {
 
 
 def begun(learner, seed: int) -> rl.OnlineRanker:
-    return rl.OnlineRanker(learner, features=len(FEATURES), seed=seed, weights=start_of(learner))
+    """A model as the demo begins it: one that is a prior has seen what some searches find."""
+    ranker = rl.OnlineRanker(learner, features=len(FEATURES), seed=seed, weights=start_of(learner))
+    if learner.start_strength is not None:
+        for query in plausible_queries(ENGINE(), 400)[:LOOKS]:
+            page = ranker.rank(ENGINE().search(query).features)
+            ranker.learn(page, [0.0] * len(page))
+    return ranker
 
 
 def visit_all(visitors: Visitors, learner, shadow=None, visits: int = VISITS) -> tuple[np.ndarray, np.ndarray | None]:

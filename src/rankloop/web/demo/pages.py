@@ -37,7 +37,7 @@ ADDRESS = "/demo"
 LONGEST_QUERY = 1000
 """Letters of a query that count; the engine looks at no more."""
 VISITORS = 1000
-EXAMPLES = ("temporary directory", "read csv file", "split string", "parse date", "random choice", "OrderedDict")
+EXAMPLES = ("parse json", "read csv file", "split string", "sort list", "http request", "current time")
 """What the page suggests; the first is searched for as long as nothing else is."""
 _REMEMBERED = 500  # pages that can still be clicked
 _CARES = 6  # of the things that a model cares for, those that are shown
