@@ -136,7 +136,7 @@ def test_two_clicks_leave_the_order_that_the_engine_has_good_reasons_for(engine)
 
 
 def test_after_a_change_of_taste_the_new_one_is_learned(engine):
-    """Measured: 0.86 for the second taste. Without a half-life it is 0.70: all that the first taught is kept."""
+    """All that the first taught would be kept without a half-life, and stand in the way."""
     first, second = (Visitors(engine, TASTES[name], seed=1) for name in ("explorers", "readers"))
     ranker, values = begun(POSTERIOR, 1), []
     for visit in range(1200):

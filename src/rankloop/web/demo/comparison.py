@@ -19,7 +19,13 @@ from rankloop.web.demo.features import FEATURES
 MODEL, RIVAL = "rankloop-demo", "rankloop-demo-rival"
 PAGE_SIZE = 10
 POSTERIOR = Posterior(
-    prior_variance=0.3, prior_weight=30, level_shape=0.0, exploration=0.0, early_exploration=0.0, half_life=300, memory=0
+    prior_variance=0.3,
+    prior_weight=30,
+    level_shape=0.0,
+    exploration=0.0,
+    early_exploration=0.0,
+    half_life=300,
+    memory=0,
 )
 """Somebody who tries a demo wants to see their click count. So features are believed to matter ten times as much as
 usual, and that guess is kept for some time; the engine's word keeps its usual fifty pages. (Where it had three, it was
