@@ -1,6 +1,7 @@
 """The demo in a real browser, from the first search to the last reset. Pictures of it go to RANKLOOP_SCREENSHOTS."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -278,10 +279,15 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     # The page stays where it was, and what the click did is on the screen, however far down it was.
     still(page)
     assert abs(page.evaluate("scrollY") - stood) < 150
+    told, row = (page.locator(one).bounding_box() for one in ("#lesson", "#results li.clicked"))
+    assert row["y"] + row["height"] <= told["y"] or told["y"] + told["height"] <= row["y"]
     page.locator("#results li").last.scroll_into_view_if_needed()
     box = page.locator("#lesson").bounding_box()
     assert box["y"] >= 0
-    assert box["y"] + box["height"] < 740
+    bar = page.locator("#taste").bounding_box()
+    assert box["y"] + box["height"] <= bar["y"]
+    assert bar["y"] + bar["height"] < 740
+    assert re.fullmatch(r".* \d+ of 100", page.locator("#match").inner_text())
     still(page)
     picture(page, "demo-phone", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
