@@ -254,6 +254,14 @@ def test_every_page_is_in_the_navigation_of_the_site_and_on_the_map():
     assert not missing, f"docs/index.md does not lead to {sorted(missing)}"
 
 
+def test_the_plan_of_the_house_has_every_room():
+    page, sources = (ROOT / "docs/architecture.md").read_text(), Path(rankloop.__file__).parent
+    table = page.partition("| room |")[2].partition("Three ideas")[0]
+    rooms = [f"{path.parent.name}/" for path in sources.glob("*/__init__.py")]
+    rooms += [path.name for path in sources.glob("[a-z]*.py")]
+    assert [room for room in sorted(rooms) if f"`{room}`" not in table] == []
+
+
 def test_the_page_of_commands_is_what_the_command_line_says():
     written = commands_page.PAGE.read_text()
     assert written == commands_page.page(), "docs/commands.md is out of date: run `python -m website.commands`"

@@ -1,7 +1,5 @@
 """The loop against a simulated user: what researchers run."""
 
-import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
@@ -12,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankloop.asked import PAGE_SIZE, Asked, Learned, asked_for, finished
 from rankloop.bare import is_plain
 from rankloop.data.collection import Collection, Split
+from rankloop.display.progress import say_why_it_waits
 from rankloop.divergence import require_finite, scores_diverged
 from rankloop.errors import SettingsError
 from rankloop.evaluation import Measured, best_possible, measured
@@ -150,7 +149,7 @@ class _Loop:
         row_of = {point: row for row, point in enumerate(points)}
         stops = sorted({*points, *range(0, impressions, _CHUNK), impressions})
         seconds, done = 0.0, 0
-        with when_compiling(_say_so):
+        with when_compiling(lambda: say_why_it_waits("compiling this method, once (some seconds)")):
             self._advance(0, 0, record)  # compiles, or loads the compiled loop, outside the timing
         if is_outside(type(self._model)) or is_outside(type(self._user)):
             stops = sorted({*stops, *range(1, min(_LOOKED_AT, impressions))})
@@ -204,12 +203,6 @@ class _Loop:
             self._model, self._work, self._user, self._queries, self._pending, self._seed, first, last,
             self._learns_from_grades, self._oracle, self._measures, part,
         )  # fmt: skip
-
-
-def _say_so() -> None:
-    """Tell a person who waits at a terminal why; a worker's work is announced by whoever started it."""
-    if sys.stderr.isatty() and multiprocessing.parent_process() is None:
-        print("rankloop: compiling this method, once (some seconds)", file=sys.stderr)
 
 
 def _measured(

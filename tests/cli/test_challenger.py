@@ -31,6 +31,11 @@ def test_challengers_from_start_to_promotion(command):
     [
         (("start", "shop"), "nothing differs from 'shop'"),
         (("start", "shop", "--set", "scaling"), "must look like SETTING=VALUE"),
+        (
+            ("start", "shop", "--set", "page_size=5"),
+            "page_size is the model's own; a challenger may change",
+        ),
+        (("start", "shop", "--set", "actions.buy=1"), "actions is the model's own; a challenger may change"),
         (("start", "nothing"), "nothing"),
         (("promote", "shop", "nobody"), "has no challenger 'nobody'"),
     ],

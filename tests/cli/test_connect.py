@@ -33,3 +33,15 @@ def test_a_mistake_is_a_sentence(rankloop, tmp_path):
     assert code == 2
     assert "the engine is opensearch or elasticsearch; got 'solr'" in err
     assert not (tmp_path / "made").exists()
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    code, _, err = rankloop("connect", "opensearch", "--feature", "price", "--out", taken)
+    assert code == 2
+    assert "is a file; give a folder" in err
+
+
+def test_what_the_pipeline_does_not_send_is_said_beside_the_files(rankloop, tmp_path):
+    code, _, err = rankloop("connect", "opensearch", "--feature", "price", "--feature", "t=match:t", "--out", tmp_path)
+    assert code == 0
+    assert "the pipeline does not send t:" in err
+    assert "give --query-path" in err

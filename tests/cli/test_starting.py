@@ -44,3 +44,16 @@ def test_features_may_lie_beside_the_log(rankloop, tmp_path):
     assert json.loads((tmp_path / "model.json").read_text())["features"] == ["price"]
     code, _, err = rankloop("warm-up", tmp_path / "log.csv")
     assert (code, "the log has no features" in err) == (2, True)
+
+
+def test_nothing_is_written_that_no_service_would_take(rankloop, tmp_path):
+    write_clicks(tmp_path / "old.parquet", old_log(100))
+    (tmp_path / "twice.json").write_text('{"coef": [1, 2], "feature_names": ["a", "a"]}')
+    for given, said in (
+        (("warm-up", tmp_path / "old.parquet", "--name", "x y"), "name must be 1 to 64 letters"),
+        (("warm-up", tmp_path / "old.parquet", "--start-pages", "-3"), "start_pages must be a number"),
+        (("import", tmp_path / "twice.json"), "every feature needs a different name; 'a' appears twice"),
+    ):
+        code, _, err = rankloop(*given, "--out", tmp_path / "model.json")
+        assert (code, said in err) == (2, True), err
+        assert not (tmp_path / "model.json").exists()

@@ -1,11 +1,14 @@
 """A bar where somebody looks, lines where they are asked for, and silence elsewhere."""
 
+import ast
 import io
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import rankloop
 from rankloop.display import progress
 from rankloop.display.progress import progress_bar
 
@@ -81,3 +84,24 @@ def test_what_is_quick_shows_nothing(monkeypatch, capsys):
     monkeypatch.setattr(progress, "_PATIENCE", 1e9)
     go(True)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("terminal", "said"), [(True, "rankloop: compiling\n"), (False, "")])
+def test_why_it_waits_is_said_at_a_terminal_only(monkeypatch, terminal, said):
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress.say_why_it_waits("compiling")
+    assert stream.getvalue() == said
+
+
+def test_domain_code_prints_nothing():
+    """Commands print, and what is shown of a long computation is shown here."""
+    sources = Path(rankloop.__file__).parent
+    printing = {
+        path.relative_to(sources).parts[0]
+        for path in sources.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
+    }
+    assert printing <= {"cli", "display"}

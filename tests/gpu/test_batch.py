@@ -1,3 +1,5 @@
+"""A batch of runs: its blocks, its memory, and what each run begins with."""
+
 import pytest
 
 import rankloop as rl

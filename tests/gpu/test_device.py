@@ -1,3 +1,5 @@
+"""What a device says of itself, and what is said where there is none."""
+
 import sys
 
 from rankloop.gpu.device import about_device, most_shared, why_no_device

@@ -1,3 +1,5 @@
+"""Which runs share a block, and that what a block takes is what was planned for it."""
+
 import numpy as np
 import pytest
 from tests.gpu.hosted import library

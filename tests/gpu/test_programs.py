@@ -1,3 +1,5 @@
+"""The device's sources are put together whole, and have one fingerprint."""
+
 import re
 
 import pytest

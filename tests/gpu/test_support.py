@@ -1,3 +1,5 @@
+"""Which simulations have device code, and what is said of the others."""
+
 import pytest
 
 import rankloop as rl

@@ -11,6 +11,7 @@ from rankloop.interchange.connecting import (
     connection_files,
     connector,
     feature_set,
+    left_behind,
     live_model,
     pipeline,
     search,
@@ -50,6 +51,56 @@ def test_a_search_logs_the_feature_set_and_names_its_vector_queries():
     assert "ext" not in search(connection("_score", "meaning=knn:embedding"))
 
 
+def test_each_engine_has_its_own_shape_of_a_vector_query():
+    """OpenSearch names the field as a key; Elasticsearch has `field` and `query_vector`."""
+    ours = connection()
+    searches = {
+        engine: connection_files(engine, ours)["3-search.json"]["body"] for engine in ("opensearch", "elasticsearch")
+    }
+    vectors = {engine: body["query"]["bool"]["should"][1]["knn"] for engine, body in searches.items()}
+    assert vectors["opensearch"] == {"embedding": {"vector": "<vector of the query>", "k": 100, "_name": "meaning"}}
+    assert vectors["elasticsearch"] == {
+        "field": "embedding", "query_vector": "<vector of the query>", "num_candidates": 100, "_name": "meaning",
+    }  # fmt: skip
+
+
+def test_no_part_of_the_pipeline_fails_a_search():
+    """`rerank` by a field fails where one document lacks the field."""
+    for processor in pipeline(connection())["response_processors"]:
+        [settings] = processor.values()
+        assert settings["ignore_failure"] is True, processor
+
+
+@pytest.mark.parametrize(
+    ("url", "private"),
+    [
+        ("http://localhost:8080", True),
+        ("http://rankloop:8080", True),
+        ("http://10.0.0.7:8080", True),
+        ("http://[::1]:8080", True),
+        ("https://rankloop.svc.cluster.local", True),
+        ("https://rankloop.example.com", False),
+        ("https://93.184.216.34", False),
+    ],
+)
+def test_ml_commons_may_call_private_addresses_only_where_the_service_has_one(url, private):
+    settings = trust(connection(url=url))["persistent"]
+    assert settings.get("plugins.ml_commons.connector.private_ip_enabled", False) is private
+
+
+def test_what_a_pipeline_leaves_behind_is_said():
+    said = left_behind("opensearch", connection())
+    assert said == [
+        "the pipeline does not send title, meaning: it sees what is stored with documents; send hits to /rescore if "
+        "you need them, or leave these features out",
+        "the pipeline does not send what was searched for, so nothing is learned or counted by query; give "
+        "--query-path, such as $._request.query.multi_match.query",
+    ]
+    assert left_behind("opensearch", connection("price", query_path="$._request.query.match.name.query")) == []
+    assert left_behind("elasticsearch", connection()) == []
+    assert left_behind("opensearch", connection("title=match:name")) == []  # no pipeline is written
+
+
 def test_the_pipeline_brings_the_engines_score_along_and_sorts_by_the_model():
     first, inference, last = pipeline(connection())["response_processors"]
     assert first["rerank"]["by_field"] == {"target_field": "price", "keep_previous_score": True}
@@ -74,7 +125,7 @@ def test_the_connector_sends_every_parameter_of_the_pipeline_and_no_other():
         assert action["url"] == "http://rankloop:8080/v1/models/shop/rescore"
         assert action["headers"]["authorization"] == "Bearer ${credential.key}"
         assert set(connector(given)) == {"name", "description", "version", "protocol", "credential", "actions"}
-        [pattern] = trust(given)["persistent"].values()
+        pattern = trust(given)["persistent"]["plugins.ml_commons.trusted_connector_endpoints_regex"]
         assert re.fullmatch(pattern[0], action["url"])
         assert not re.fullmatch(pattern[0], "http://rankloop:80801/v1/models/shop/rescore")
 
@@ -122,6 +173,9 @@ def test_elasticsearch_has_no_pipeline_and_a_pipeline_needs_numbers_of_documents
         ({"features": ["id"]}, "'id' would stand in the same place as \"the document's id\""),
         ({"features": ["query=field:q"]}, "call the feature something else, such as my_query=field:q"),
         ({"features": ["bm25=score:title"]}, "a feature is a name, or a name and where it is from"),
+        ({"features": ["price="]}, "a feature is a name, or a name and where it is from"),
+        ({"id_field": " "}, "--id-field names the field that holds document ids, such as sku; got ' '"),
+        ({"query_path": ""}, "--query-path is such as $._request.query.multi_match.query; got ''"),
         ({"model": "a/b"}, "a model's name is"),
         ({"url": "rankloop:8080"}, "the service's address is such as http://rankloop:8080; got 'rankloop:8080'"),
     ],

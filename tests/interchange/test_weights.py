@@ -76,6 +76,12 @@ def test_a_live_model_starts_from_them():
     )  # fmt: skip
 
 
+def normalised(by):
+    """A linear model of Elasticsearch's, with these normalisers."""
+    inner = {"type": "model/linear", "definition": {"bm25": 1.0}, "feature_normalizers": by}
+    return {"model": {"name": "m", "model": inner}}
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -85,8 +91,20 @@ def test_a_live_model_starts_from_them():
         ({"weights": [1]}, "has no weights in a known format"),
         ({"coef": [1.0, "x"]}, "weights[1] must be a finite number"),
         ({"model": {"model": {"type": "model/linear", "definition": "[1]"}}}, "a weight for each feature's name"),
-        ({"model": {"model": {"type": "model/ranklib", "definition": ""}}}, "has no weights in a known format"),
+        ({"model": {"model": {"type": "model/ranklib", "definition": ""}}}, "send their score as a feature"),
         ([1.0, 2.0], "has no weights in a known format"),
+        ("1:. 2:1", "is neither JSON nor a linear model of RankLib"),
+        ("1:1e999 2:1", "weights[0] must be a finite number; got inf"),
+        ("999999999999:1", "a model has at most 10,000 features; got number 999,999,999,999"),
+        pytest.param("[" * 100_000, "is nested too deeply", id="nested"),
+        ({"coef": [1.0], "feature_names": 3}, "feature_names must be a list of names; got 3"),
+        ({"coef": [1.0, 2.0], "mean": [1, 2]}, "mean and scale come together; only one was given"),
+        ({"coef": [[1.0], [2.0]]}, "coef has the weights of 2 classes; give those of one"),
+        ({"model": {"model": {"type": "model/linear", "definition": "oops"}}}, "a weight for each feature's name"),
+        ({"model": {"model": {"type": "model/linear", "definition": "{}"}}}, "a weight for each feature's name"),
+        (normalised(["bm25"]), "feature_normalizers must be an object with one for each feature"),
+        (normalised({"bm25": {"min_max": {"minimum": "0", "maximum": 3}}}), "a normaliser is standard or min_max"),
+        ({"model": {"model": {"type": "model/xgboost+json", "definition": "[]"}}}, "send their score as a feature"),
     ],
 )
 def test_what_has_no_weights_is_a_sentence(tmp_path, content, said):

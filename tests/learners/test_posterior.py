@@ -394,3 +394,4 @@ def test_a_page_that_counts_for_less_brings_so_much_of_its_gradient_and_of_its_i
     np.testing.assert_allclose(some - nothing, weight * (whole - nothing), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(some @ (reached - begun), weight * whole @ (end - begun), rtol=1e-9, atol=1e-9)
     assert np.abs(end - begun).max() > 0
+    assert np.abs(whole - nothing).max() > 0.01  # a page that counts for nothing makes it no surer

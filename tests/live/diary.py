@@ -6,9 +6,10 @@ from zlib import crc32
 import numpy as np
 
 from rankloop.live.events import ENDED, PRECISIONS, Closing, Event, Impression, Kind, decode, encode
-from rankloop.live.fold import Fold, View
+from rankloop.live.fold import Fold
 from rankloop.live.ranking import Ranking, Request
 from rankloop.live.settings import Guards, ModelSettings
+from rankloop.live.views import View
 
 FOR_ALL = Guards(control=0.0)
 """Everybody sees the learned order."""

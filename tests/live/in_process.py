@@ -31,7 +31,10 @@ def model(**more: Any) -> ModelSettings:
 
 def told(story: Coroutine[Any, Any, T]) -> T:
     """What a story ends with."""
-    return asyncio.run(asyncio.wait_for(story, PATIENCE))
+    try:
+        return asyncio.run(asyncio.wait_for(story, PATIENCE))
+    except TimeoutError:
+        raise AssertionError(f"the story did not end within {PATIENCE:g} s") from None
 
 
 @asynccontextmanager

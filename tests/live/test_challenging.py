@@ -156,6 +156,24 @@ def test_a_promoted_challenger_is_served_and_can_be_rolled_back_and_refolded(tmp
     assert changed.passed_over == {"promoted": 1, "rolled_back": 1}
 
 
+def test_what_people_preferred_to_a_model_that_was_replaced_says_nothing_of_the_new_one(tmp_path):
+    async def story():
+        async with running(tmp_path / "log.db", SHOP) as service:
+            await visits(service, 5)
+            served = service.registry.get("m")
+            await start_challenger(service, served, FASTER)
+            await start_challenger(service, served, OTHER)
+            await start_experiment(service, served, ExperimentSettings(arms=("learned", "m-2"), share=1.0))
+            await visits(service, 5, first=5)
+            assert (await challenger(service, served, "m-2")).interleaving is not None
+            await promote(service, served, "gradient")
+            assert (await challenger(service, served, "m-2")).interleaving is None
+            await models.roll_back(service, served, 0)  # the model that it was held against is back
+            assert (await challenger(service, served, "m-2")).interleaving is not None
+
+    told(story())
+
+
 def test_people_who_are_erased_leave_challengers_and_those_promoted_too(tmp_path):
     path = tmp_path / "log.db"
 

@@ -6,7 +6,7 @@ from rankloop.live import models
 from rankloop.live.errors import RequestError
 from rankloop.live.experimenting import experiments, start_experiment, stop_experiment
 from rankloop.live.experiments import ExperimentSettings
-from rankloop.live.settings import ModelSettings
+from rankloop.live.settings import Guards, ModelSettings
 from rankloop.logs.verifying import verify
 
 from .diary import FOR_ALL
@@ -64,6 +64,19 @@ def test_two_models_are_compared_and_one_that_is_deleted_leaves_pages_as_they_we
             assert set(await visits(service, 5)) == {"learned"}
             [found] = await experiments(service, model)
             assert found.pages == 6
+            assert found.stopped is not None  # nobody would ever be interleaved again, and nobody would know
+            await start_experiment(service, model, EVERYBODY)
+
+    told(story())
+    assert verify(tmp_path / "log.db").problems == []
+
+
+def test_an_experiment_that_nobody_could_take_part_in_is_refused(tmp_path):
+    async def story():
+        alone = ModelSettings(name="m", features=3, page_size=4, seed=3, guards=Guards(control=1.0))
+        async with running(tmp_path / "log.db", alone) as service:
+            with pytest.raises(RequestError, match="everybody is in the control group of 'm'"):
+                await start_experiment(service, service.registry.get("m"), EVERYBODY)
 
     told(story())
 

@@ -266,7 +266,7 @@ def test_after_an_error_of_the_store_learning_goes_on_from_the_snapshot_with_the
     at_work = Learner(store, lambda _, view: done.set() if view.version == 10 else None, lambda: 0)
     at_work.start()
     at_work.wake()
-    assert done.wait(PATIENCE)
+    assert done.wait(PATIENCE), "version 10 was not reached"
     at_work.stop()
     assert store.newest_snapshot(number).state == refolded(store, store.models()[0]).state()
 
@@ -291,7 +291,7 @@ def test_while_the_store_is_away_the_learner_is_alive_and_says_why_it_waits(stor
     assert (at_work.alive, at_work.error) == (True, "the store is away")
     away.clear()
     at_work.wake()
-    assert told_so.wait(PATIENCE)
+    assert told_so.wait(PATIENCE), "the learner did not ask again"
     wait_until(lambda: at_work.error is None, "the learner says that the store is back")
     at_work.stop()
     assert not at_work.alive

@@ -1,3 +1,5 @@
+"""A service as a process: it starts, says what it lacks, ends when it is asked to, and starts again."""
+
 import math
 import subprocess
 import sys

@@ -166,3 +166,9 @@ def test_a_fixed_scaling_is_of_what_is_sent():
     assert stored_settings(msgspec.json.encode(asked)).scaling == asked.scaling
     with pytest.raises(SettingsError, match="1 shifts were given for 2 features"):
         NewModelSettings(name="shop", features=2, seed=1, scaling=Fixed((5.0,), (2.0,)))
+
+
+def test_a_model_whose_action_had_no_name_can_still_be_read():
+    """Once such a model could be made; the log that it is in has others."""
+    kept = msgspec.to_builtins(model(actions={"click": 0.5, "buy": 1.0})) | {"actions": {"": 0.5, "buy": 1.0}}
+    assert list(stored_settings(msgspec.json.encode(kept)).actions.items()) == [("unnamed", 0.5), ("buy", 1.0)]

@@ -3,13 +3,14 @@ times."""
 
 import itertools
 
+import msgspec
 import numpy as np
 import pytest
 
 from rankloop.learners import DBGD, ROLTR
 from rankloop.live.events import Group, Impression
 from rankloop.live.settings import ModelSettings
-from rankloop.live.shadow import CLIP, Shadow, examination_of
+from rankloop.live.shadow import CLIP, Shadow, earned_in, examination_of
 from rankloop.policies import log_probability
 from rankloop.propensities import PowerLaw
 
@@ -127,6 +128,26 @@ def test_what_is_too_little_is_said(pages, people, sentence):
     assert found.sentence.startswith(sentence)
 
 
+def test_pages_without_a_click_tell_nothing_however_many_they_are():
+    """An interval of no width is not evidence."""
+    shadow, theta = Shadow(), examination_of(MODEL, None)
+    for who in range(500):
+        shadow.add(np.ones(len(theta)), theta, np.zeros(len(theta)), who)
+    found = shadow.found()
+    assert (found.difference, found.low, found.sure) == (None, None, None)
+    assert found.sentence == "Nobody clicked on 500 logged pages, so they cannot tell."
+
+
+def test_models_with_actions_earn_value_and_others_clicks():
+    shadow, theta, rng = Shadow(), examination_of(MODEL, None), np.random.default_rng(1)
+    for who in range(400):
+        shadow.add(rng.uniform(0.5, 1.5, RANKS), theta, rng.random(RANKS) * 0.1, who)
+    assert " clicks a page (" in shadow.found().sentence
+    assert " value a page (" in shadow.found("value").sentence
+    assert earned_in(MODEL) == "clicks"
+    assert earned_in(msgspec.structs.replace(MODEL, actions={"click": 0.1, "buy": 1.0})) == "value"
+
+
 def test_pages_that_say_nothing_are_counted_by_why():
     shadow = Shadow()
     compared = ModelSettings(name="m", features=1, page_size=RANKS, seed=1, learner=DBGD())
@@ -143,8 +164,6 @@ def test_pages_that_say_nothing_are_counted_by_why():
 
 def test_sums_are_kept_bit_by_bit():
     shadow = filled(30, seed=2)
-    import msgspec
-
     from rankloop.live.shadow import KeptShadow
 
     again = Shadow(msgspec.convert(shadow.kept(), KeptShadow))

@@ -64,7 +64,7 @@ def held_up(sqlite):
     watched.open.clear()
     writer = Writer(watched)
     first = writer.append(show(0))
-    assert watched.reached.wait(PATIENCE)
+    assert watched.reached.wait(PATIENCE), "the writer did not reach the store"
     return watched, writer, first
 
 

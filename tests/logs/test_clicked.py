@@ -18,6 +18,17 @@ def test_a_table_has_one_line_per_document_shown(tmp_path, comma):
     assert log[:5] == (["desk", "desk"], ["oak", "pine"], [1, 2], [0.0, 1.0], 1)
 
 
+def test_a_table_is_read_as_spreadsheets_and_data_frames_write_it(tmp_path):
+    """With a byte order mark, whole numbers as 1.0, truth as words, and any character in a query."""
+    path = tmp_path / "log.csv"
+    rows = '"two\nlines",007,1.0,True\r\na\u2028b,008,1,false\r\n'
+    path.write_text("query,document,rank,click\r\n" + rows, encoding="utf-8-sig", newline="")
+    log = read_clicks(path)
+    assert log[:4] == (["two\nlines", "a\u2028b"], ["007", "008"], [1, 1], [1.0, 0.0])
+    (tmp_path / "facts.csv").write_text("document,feature.price\n007,45\n008,120\n")
+    assert with_features(log, tmp_path / "facts.csv").features.tolist() == [[45.0], [120.0]]
+
+
 def test_sessions_have_one_line_per_page(tmp_path):
     path = tmp_path / "sessions.txt"
     path.write_text(SESSIONS)
@@ -33,7 +44,13 @@ def test_sessions_have_one_line_per_page(tmp_path):
     [
         ("", "is empty"),
         ("query,rank,click\n", "'document' is missing"),
-        ("query,document,rank,click\na,b,first,1\n", "line 2: rank and click must be numbers"),
+        ("query,document,rank,click\na,b,first,1\n", "line 2: rank must be a number; got 'first'"),
+        ("query,document,rank,click\na,b,1.5,1\n", "line 2: rank must be a whole number; got '1.5'"),
+        ("query,document,rank,click\na,b,1,often\n", "line 2: click must be a number; got 'often'"),
+        ("query,document,rank,click,feature.x\na,b,1,1,\n", "line 2: feature.x must be a number; got ''"),
+        ("query,document,rank,click,page\na,b,1\n", "line 2: must have query, document, rank, click, page"),
+        ("query;document;rank;click\na;b;1;1\n", "commas or tabs between them"),
+        ("query,document,position,clicked\na,b,1,1\n", "'rank' is missing among query, document, position, clicked"),
         ("query,document,rank,click\na,b,0,1\n", "ranks begin at 1"),
         ("query,document,rank,click\na,b,1,2\n", "clicks lie in"),
         (SESSIONS + "1\t2\t[3]\n", "line 3: must be session"),
@@ -41,7 +58,7 @@ def test_sessions_have_one_line_per_page(tmp_path):
         (SESSIONS + "1\t2\t[3]\t[1]\t[null]\n", "line 3: must be session"),
         ("query,document,rank,click\n", "no document was shown"),
         ("1\t2\t[]\t[]\t[]\n", "no document was shown"),
-        ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have query, document, rank, click"),
+        ("rank,click,query,document\n1,0,a,b\n1,1,a\n", "line 3: must have rank, click, query, document"),
         ("query,document,rank,click\na,b,1000000000,1\n", "line 2: a page has at most 1,000 ranks; got 1,000,000,000"),
         (f"query,document,rank,click\n{'a' * 200_000},b,1,1\n", "is not a readable table"),
     ],
@@ -111,7 +128,7 @@ def test_features_may_come_from_a_table_of_their_own(tmp_path):
     [
         ("p1,desk,oak,1,0,2,7.5,1", "a propensity is a probability above 0; got 2"),
         ("p1,desk,oak,1,0,0.5,nan,1", "feature 'bm25' must be a finite number"),
-        ("p1,desk,oak,1,0,0.5,cheap,1", "must be numbers"),
+        ("p1,desk,oak,1,0,0.5,cheap,1", "feature.bm25 must be a number; got 'cheap'"),
     ],
 )
 def test_what_is_wrong_with_a_column_is_said(tmp_path, row, words):

@@ -99,7 +99,7 @@ def busy(log):
     stop, shown = threading.Event(), threading.Event()
     thread = threading.Thread(target=writing, args=(log, stop, shown))
     thread.start()
-    assert shown.wait(PATIENCE)
+    assert shown.wait(PATIENCE), "no page was shown"
     yield shown
     stop.set()
     thread.join()
@@ -117,7 +117,7 @@ def test_a_copy_made_beside_a_writer_is_one_consistent_moment(log, address, busy
         assert found.last_offset >= last
         last = found.last_offset
         busy.clear()
-        assert busy.wait(PATIENCE)  # the writer went on
+        assert busy.wait(PATIENCE), "the writer did not go on"
     assert last > 0
 
 

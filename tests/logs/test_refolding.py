@@ -2,7 +2,6 @@
 
 import threading
 
-import msgspec
 import pytest
 from tests.patience import PATIENCE
 
@@ -13,14 +12,11 @@ from rankloop.live.events import FOLDED, Kind, Restored, decode, encode
 from rankloop.live.fold import Fold
 from rankloop.live.learning import Learner
 from rankloop.live.loading import closed_impression, load
-from rankloop.live.log import Control, settle
 from rankloop.live.stores import open_store
 from rankloop.logs.refolding import refolding
 from rankloop.logs.trimming import compact, erase
 
-from .writing import DAY, Log, blob, change, model_settings, only_model, problems, refold, rewrite
-
-DAMAGED = b"\xc1"
+from .writing import DAMAGED, DAY, Log, blob, change, model_settings, only_model, problems, refold
 
 
 def test_after_an_erasure_verify_begins_at_a_snapshot_and_weights_stay_until_a_refold(log, store, address):
@@ -139,7 +135,7 @@ def test_a_service_that_is_learning_takes_a_refold_over(log, store, address):
         learner.wake()
         done = refold(address, "shop", log.at)
         learner.wake()
-        assert published.wait(PATIENCE)
+        assert published.wait(PATIENCE), "the learner published no state"
     finally:
         learner.stop()
         serving.close()
@@ -330,51 +326,6 @@ def test_what_came_while_somebody_thought_about_it_is_in_the_new_state(log, stor
         log.visit(10, clients=("bob",))
         assert work.serve(log.at).learned == 55
     assert problems(address) == []
-
-
-@pytest.mark.parametrize(("place", "kept", "lost"), [(True, 0, 0), (False, 0, 1)], ids=["known", "unknown"])
-def test_a_roll_back_to_a_damaged_state_is_followed_if_its_place_is_known_and_else_passed_over(
-    log, store, address, place, kept, lost
-):
-    twenty = store.snapshot(log.model, 20)
-    body = encode(Restored(20, b"\xc1", twenty.offset if place else -1))
-    with store.transaction() as transaction:
-        settle(transaction, [Control(log.model, Kind.ROLLED_BACK, log.at, body)])
-    assert any("cannot be folded" in problem for problem in problems(address))
-    done = refold(address, "shop", log.at)
-    assert (done.kept_states, done.lost_states) == (kept, lost)
-    expected = Fold.restored(log.settings, twenty.state, 0) if place else log.fold
-    found = load(store, store.models()[0])[0]
-    assert (found.ranker.weights == expected.ranker.weights).all()
-    assert problems(address) == []
-
-
-@pytest.mark.parametrize("kind", [Kind.SHOWN, Kind.CLOSED])
-def test_events_that_cannot_be_read_are_passed_over_and_told_of(log, store, address, kind):
-    damaged = store.events(0, 1_000_000, kinds=(kind,))[-1].offset
-    assert change(store, f"UPDATE events SET body = {blob(store, DAMAGED)} WHERE position = {damaged}") == 1
-    assert any(f"event {damaged}: its body cannot be read" in problem for problem in problems(address))
-    assert refold(address, "shop", log.at).learned == 59
-
-
-def test_after_an_erasure_a_damaged_page_that_is_still_open_is_passed_over(store, address):
-    log = Log(store, model_settings(learner=Posterior(), scaling="robust"))
-    log.visit(10)
-    log.visit(2, close=False, clients=("bob",))
-    log.visit(10)
-    erase(address, "ann")
-    learned = refold(address, "shop", log.at).learned
-    shown = next(event for event in store.events(0, 1_000_000, kinds=(Kind.SHOWN,)) if event.number == 10)
-    page = decode(shown.kind, shown.body)
-    rewrite(store, shown, msgspec.structs.replace(page, features=page.features[:-4]))
-    assert refold(address, "shop", log.at).learned == learned
-
-
-@pytest.mark.parametrize("settings", [b"{}", DAMAGED])
-def test_settings_that_cannot_be_read_are_told_of(log, store, address, settings):
-    change(store, f"UPDATE models SET settings = {blob(store, settings)}")
-    with pytest.raises(SettingsError, match="the settings of model 'shop' cannot be read"):
-        refold(address, "shop", log.at)
 
 
 @pytest.mark.parametrize("half_life", [0.0, 30.0])

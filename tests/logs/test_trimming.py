@@ -159,7 +159,7 @@ def test_compacting_beside_a_writer_loses_nothing_that_is_needed(log, address):
         deleted = 0
         for _ in range(4):
             shown.clear()
-            assert shown.wait(PATIENCE)
+            assert shown.wait(PATIENCE), "no page was shown"
             deleted += compact(address, 0, log.at + 1_000_000).events
             assert problems(address) == []
     finally:

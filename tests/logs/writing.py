@@ -22,6 +22,8 @@ from rankloop.logs.verifying import verify
 SALT = bytes(range(32))
 FEATURES, CANDIDATES, PAGE, QUERIES = 5, 8, 4, 30
 DAY = 86_400_000
+DAMAGED = b"\xc1"
+"""Bytes that are no body, no state and no settings."""
 
 
 def model_settings(name="shop", **other):

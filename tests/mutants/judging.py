@@ -18,7 +18,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.mutants.patches import Mutant
+from tests.mutants.patches import Mutant, content_of
 
 _COMPILED = re.compile(r"^@(?:kernel|inlined_kernel|intrinsic|implements)\b|\bkernel\(", re.MULTILINE)
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -80,14 +80,12 @@ class Copy:
 
     def unproven(self, tests: set[str], select: str) -> dict[str, str]:
         """Those of some tests that are not known to pass with these sources, each with what would be known of it."""
-        sources = hashlib.sha256()
-        for path in sorted((self.root / "src").rglob("*.py")):
-            sources.update(path.read_bytes())
+        sources = hashlib.sha256(content_of(self.root / "src"))
         known = self._proven.read_text().split() if self._proven.exists() else []
         found = {}
         for test in tests:
             digest = sources.copy()
-            digest.update(f"{test} {select}".encode() + (self.root / test).read_bytes())
+            digest.update(f"{test} {select}".encode() + content_of(self.root / test))
             found[test] = digest.hexdigest()
         return {test: mark for test, mark in found.items() if mark not in known}
 

@@ -51,9 +51,14 @@ class Mutant(NamedTuple):
         """What a verdict rests on: the change, its source file and the tests tried first."""
         digest = hashlib.sha256(repr((self.file, self.original, self.replacement, self.select)).encode())
         for path in (self.source(root), *(root / test for test in self.tests)):
-            for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-                digest.update(file.read_bytes())
+            digest.update(content_of(path))
         return digest.hexdigest()[:16]
+
+
+def content_of(path: Path) -> bytes:
+    """Of a file, or of all the Python files of a folder, one after the other."""
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return b"".join(file.read_bytes() for file in files)
 
 
 def load(path: Path = LIST) -> list[Mutant]:

@@ -302,3 +302,8 @@ def test_an_interval_is_as_wide_as_the_confidence_that_was_asked_for(confidence,
     assert found.value - found.low == pytest.approx(deviations * found.standard_error, rel=1e-5)
     resampled = estimate(log, Rules(confidence=confidence, interval="bootstrap"))
     assert resampled.high - resampled.low == pytest.approx(found.high - found.low, rel=0.25)  # 1,000 resamples
+
+
+def test_a_log_that_is_too_short_for_any_policy_is_not_held_against_the_policy():
+    reason = estimate(on_policy([0, 1] * 20)).reason
+    assert reason == "only 40 of 40 impressions' worth of evidence, at least 100 needed: the log is short; log more"

@@ -102,7 +102,7 @@ def test_a_run_that_fails_is_named_and_the_others_are_stopped(monkeypatch):
 
     def failing(learner, user, data, impressions, seed, *, progress):
         if seed == 2:
-            assert waiting.wait(PATIENCE)
+            assert waiting.wait(PATIENCE), "the other run did not begin"
             raise DivergenceError("the learner diverged")
         while True:
             waiting.set()

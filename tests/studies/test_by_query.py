@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from rankloop.errors import SettingsError
-from rankloop.studies.by_query import ByQuery, compare_queries
+from rankloop.studies.by_query import ComparedQueries, compare_queries
 from rankloop.studies.records import read_queries
 from rankloop.studies.specification import metrics_of
 
@@ -43,7 +43,7 @@ def test_a_query_counts_once_by_its_mean_over_runs_that_share_seed_and_fold(outc
 
 def test_the_worst_queries_are_those_with_the_largest_loss():
     ours, theirs = np.array([0.5, 0.2, 0.9, 0.1, 0.3]), np.array([0.5, 0.6, 0.8, 0.2, 0.3])
-    one = ByQuery(None, "A", "B", "c", "u", [(None, n) for n in range(5)], ours, theirs, 1)
+    one = ComparedQueries(None, "A", "B", "c", "u", [(None, n) for n in range(5)], ours, theirs, 1)
     assert one.worst().tolist() == [1, 3]
     assert one.worst(1).tolist() == [1]
     assert one.tally == (1, 2, 2)

@@ -2,6 +2,7 @@
 
 import threading
 
+import msgspec
 import pytest
 from tests.patience import PATIENCE
 
@@ -9,7 +10,7 @@ from rankloop.engines.threads import LocalThreads
 from rankloop.runs import batches
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.held import Start
-from rankloop.studies.places import Standing
+from rankloop.studies.places import WorkDone
 from rankloop.studies.records import read_results
 from rankloop.studies.report import _facts
 from rankloop.studies.runner import claimed, make_plan, run_plan
@@ -49,9 +50,9 @@ def test_records_of_a_device_are_not_taken_for_those_of_the_cpu_nor_the_other_wa
     on_cpu = run(SMALL, tmp_path, there)
     assert {label for label, _, _ in there.ran} == {"ROLTR"}  # PDGD ran on the CPU before
     assert {record.engine for record in on_cpu.results.records} == {""}
-    assert len(stand_in.batches) == 1
+    assert sum(stand_in.batches) == 8
     again = run_on_device(SMALL, tmp_path)
-    assert len(stand_in.batches) == 1
+    assert sum(stand_in.batches) == 8
     assert {record.engine for record in again.results.select(label="ROLTR")} == {"gpu:0123456789abcdef"}
     (tmp_path / "results.parquet").unlink()
     assert {one.engine for one in read_results(tmp_path).select(label="ROLTR")} == {"gpu:0123456789abcdef"}
@@ -63,13 +64,37 @@ def test_edited_device_code_is_another_engine(tmp_path, stand_in, monkeypatch):
     run_on_device(SMALL, tmp_path)
     monkeypatch.setattr(gpu, "fingerprint", lambda: "fedcba9876543210")
     run_on_device(SMALL, tmp_path)
-    assert stand_in.batches == [8, 8]
+    assert stand_in.batches == [4, 4] * 2  # two folds
 
 
 def test_whether_there_is_device_code_is_asked_once_for_all_seeds(tmp_path, stand_in):
     study = parse(SMALL, "small")
     make_plan(study, cells(study), tmp_path, ON)
     assert stand_in.asked == 8  # two methods, two users, two folds
+
+
+def test_a_plan_knows_that_methods_differ_on_a_device(tmp_path, stand_in):
+    """ROLTR's rate was taken for that of all: a study of minutes was announced as one of seconds."""
+    stand_in.methods = ("ROLTR", "COLTR")
+    announced = {}
+    for name in stand_in.methods:
+        study = parse(
+            SMALL.replace('{ learner = "ROLTR" }, { learner = "PDGD" }', f'{{ learner = "{name}" }}'), "small"
+        )
+        plan = make_plan(study, cells(study), tmp_path, ON)
+        # Records take a part of a second each, whatever they are of; methods differ in long runs.
+        longer = msgspec.structs.replace(study, impressions=10**7)
+        announced[name] = make_plan(longer, cells(longer), tmp_path, ON).device_seconds - plan.device_seconds
+    assert announced["COLTR"] > 5 * announced["ROLTR"]
+
+
+def test_methods_are_recorded_one_after_the_other(tmp_path, stand_in):
+    stand_in.methods = ("ROLTR", "PDGD")
+    methods = []
+    stand_in.before = lambda asked: methods.append({one.learner.name for one in asked})
+    run_on_device(SMALL, tmp_path)
+    assert sum(stand_in.batches) == 16
+    assert all(len(one) == 1 for one in methods)
 
 
 class Killed(BaseException):
@@ -116,13 +141,13 @@ def test_device_and_cpu_work_at_the_same_time(tmp_path, stand_in):
 
     def meet(asked):
         on_device.set()
-        assert on_cpu.wait(PATIENCE)
+        assert on_cpu.wait(PATIENCE), "nothing ran on the CPU meanwhile"
 
     class Meeting(LocalThreads):
         def submit(self, function, cell):
             def late(cell):
                 on_cpu.set()
-                assert on_device.wait(PATIENCE)
+                assert on_device.wait(PATIENCE), "nothing ran on the device meanwhile"
                 return function(cell)
 
             return super().submit(late, cell)
@@ -143,7 +168,7 @@ def test_the_slower_place_tells_how_far_a_study_is():
     study = parse(SMALL, "small")
     missing = [(cell, str(number)) for number, cell in enumerate(cells(study))]
     costs = {key: 1.0 for _, key in missing}
-    standing = Standing(missing, costs, frozenset(key for _, key in missing[:8]))
+    standing = WorkDone(missing, costs, frozenset(key for _, key in missing[:8]))
     for cell, key in missing[:8]:
         standing.note(cell, key, None)
     for cell, key in missing[8:10]:

@@ -5,7 +5,7 @@ import pytest
 
 from rankloop.errors import SettingsError
 from rankloop.metrics import metric
-from rankloop.studies.by_query import ByQuery
+from rankloop.studies.by_query import ComparedQueries
 from rankloop.studies.query_drawing import draw_queries, write_queries
 
 
@@ -13,7 +13,7 @@ def made(user, queries=60):
     draw = np.random.default_rng(1)
     ours, theirs = draw.random(queries), draw.random(queries)
     numbers = [(fold, query) for fold in (1, 2) for query in range(queries // 2)]
-    return ByQuery(metric("map"), "A $x$", "B", "tiny", user, numbers, ours, theirs, 3)
+    return ComparedQueries(metric("map"), "A $x$", "B", "tiny", user, numbers, ours, theirs, 3)
 
 
 @pytest.mark.slow

@@ -1,3 +1,5 @@
+"""A study's report: one page that holds everything, says what is missing, and lets nothing in."""
+
 import base64
 import hashlib
 import re

@@ -7,6 +7,7 @@ import typer
 
 from rankloop.cli.app import URL, Json, Key, Url, group, service_at
 from rankloop.cli.terminal import out, print_json
+from rankloop.display import counted
 
 commands = group("challenger", "Test another learner in shadow on a model's pages; promote it or drop it.")
 
@@ -32,7 +33,7 @@ def start(
 ) -> None:
     """Start a challenger: it learns from all pages in the log, then from each as it closes, and shows none."""
     with service_at(url, key) as client:
-        settings = _changed(client.model(model)["learner"], learner, set_ or ())
+        settings = _changed(client.model(model), learner, set_ or ())
         _show(client.start_challenger(model, challenger=name, **settings), json)
 
 
@@ -73,11 +74,12 @@ def drop(model: Model, name: Name, url: Url = URL, key: Key = None, json: Json =
     out.print(f"{name} is gone", markup=False)
 
 
-def _changed(own: dict[str, Any], learner: str | None, changes: Iterable[str]) -> dict[str, Any]:
+def _changed(model: dict[str, Any], learner: str | None, changes: Iterable[str]) -> dict[str, Any]:
     """What to send: settings of the model as they are named, all others are the learner's."""
     from rankloop.errors import SettingsError
     from rankloop.settings import parse_setting
 
+    own = model["learner"]
     method = dict(own) if learner in (None, own["learner"]) else {"learner": learner}
     settings: dict[str, Any] = {}
     for change in changes:
@@ -89,6 +91,11 @@ def _changed(own: dict[str, Any], learner: str | None, changes: Iterable[str]) -
             settings[setting] = value
         elif setting.startswith("guards."):
             settings.setdefault("guards", {})[setting.removeprefix("guards.")] = value
+        elif (part := setting.partition(".")[0]) in model["settings"]:
+            raise SettingsError(
+                f"challenger: {part} is the model's own; a challenger may change settings of its learner, "
+                f"{', '.join(OF_THE_MODEL)} and guards.SETTING"
+            )
         else:
             method[setting] = value
     return settings | ({"learner": method} if method != own else {})
@@ -98,7 +105,7 @@ def _show(challenger: dict[str, Any], json: bool) -> None:
     if json:
         print_json(challenger)
         return
-    learned = f"{challenger['fates'].get('learned', 0):,} pages learned from"
+    learned = f"{counted(challenger['fates'].get('learned', 0), 'page')} learned from"
     out.print(f"{challenger['name']} ({challenger['mode']}), {learned}: {_words(challenger['changes'])}", markup=False)
     out.print(challenger["verdict"], markup=False)
 

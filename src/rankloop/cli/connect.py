@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from rankloop.cli.app import app
-from rankloop.cli.terminal import out
+from rankloop.cli.terminal import err, out
+from rankloop.errors import SettingsError
 
 
 @app.command()
@@ -35,11 +36,16 @@ def connect(
     The formats follow the engines' documentation; check the files before you send them.
     """
     from rankloop.files import write_text
-    from rankloop.interchange.connecting import Connection, connection_files
+    from rankloop.interchange.connecting import Connection, connection_files, left_behind
     from rankloop.interchange.rankers import json_text
 
-    files = connection_files(engine, Connection.of(model, url, feature, id_field, query_path))
+    connection = Connection.of(model, url, feature, id_field, query_path)
+    files = connection_files(engine, connection)
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"connect: --out {folder} is a file; give a folder, which is made if it is not there")
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_text(folder / name, [json_text(content)])
         out.print(f"{folder / name}: {content['request']}", markup=False)
+    for sentence in left_behind(engine, connection):
+        err.print(sentence, markup=False)

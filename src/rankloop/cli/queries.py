@@ -11,7 +11,7 @@ from rankloop.cli.terminal import out, print_json, print_table, table
 from rankloop.display import counted, p_equals, signed
 
 if TYPE_CHECKING:
-    from rankloop.studies.by_query import ByQuery
+    from rankloop.studies.by_query import ComparedQueries
 
 
 @commands.command()
@@ -50,7 +50,7 @@ def queries(
         out.print(f"\n{picture}", markup=False)
 
 
-def _document(one: "ByQuery", worst: int) -> dict[str, Any]:
+def _document(one: "ComparedQueries", worst: int) -> dict[str, Any]:
     """A comparison as plain values; every query, the worst first."""
     better, equal, lost = one.tally
     return {
@@ -75,13 +75,13 @@ def _document(one: "ByQuery", worst: int) -> dict[str, Any]:
     }
 
 
-def _runs(one: "ByQuery") -> str:
+def _runs(one: "ComparedQueries") -> str:
     """The runs that a query's mean is over: a query is tested on one fold, and runs on the others do not see it."""
     runs, folds = f"{counted(one.pairs, 'run')} of each", len({fold for fold, _ in one.queries})
     return runs if folds < 2 else f"the runs on its fold; in all, {runs} on {folds} folds"
 
 
-def _show(one: "ByQuery", worst: int) -> None:
+def _show(one: "ComparedQueries", worst: int) -> None:
     better, equal, lost = one.tally
     mean, half = one.interval
     out.print(

@@ -117,7 +117,7 @@ def _show_evaluation(replayed: "Replayed", evaluation: "Evaluation") -> None:
 
     since = datetime.fromtimestamp((replayed.split_at or 0) / 1000, UTC).isoformat(" ", "seconds")
     out.print(
-        f"clicks per page on {evaluation.impressions:,} impressions closed since {since}, after "
+        f"{evaluation.unit} per page on {evaluation.impressions:,} impressions closed since {since}, after "
         f"{replayed.learned_before_split:,} that the replay had learned from"
     )
     for why, count in evaluation.left_out.items():

@@ -17,7 +17,7 @@ from rankloop.display import counted, duration
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.learners import Learner
-    from rankloop.studies.places import Progress as Standing
+    from rankloop.studies.places import Progress as StudyProgress
     from rankloop.studies.records import Results
     from rankloop.studies.runner import Outcome, Plan
     from rankloop.studies.specification import Cell
@@ -228,12 +228,12 @@ def _compile_one(learner: "Learner", user: "User") -> None:
 
 
 @contextmanager
-def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
+def _study_progress(total: int) -> "Iterator[Callable[[StudyProgress], None]]":
     """What is running, done, failed and left, impressions a second and the time to go; plain lines when piped."""
     if not err.is_terminal:
         shown = 0
 
-        def say(now: "Standing") -> None:
+        def say(now: "StudyProgress") -> None:
             nonlocal shown
             finished = now.done + now.failed
             if (tenth := finished * 10 // max(1, total)) > shown:
@@ -246,7 +246,7 @@ def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("starting", total=total)
 
-        def show(now: "Standing") -> None:
+        def show(now: "StudyProgress") -> None:
             running = "; ".join(now.running)
             standing = f"{_standing(now)}   [dim]{running}[/dim]" if running else _standing(now)
             progress.update(task, completed=now.done + now.failed, description=standing)
@@ -254,7 +254,7 @@ def _study_progress(total: int) -> "Iterator[Callable[[Standing], None]]":
         yield show
 
 
-def _standing(now: "Standing") -> str:
+def _standing(now: "StudyProgress") -> str:
     left = now.total - now.done - now.failed
     rate = now.impressions / now.seconds if now.seconds > 0 else 0.0
     to_go = f", {duration(now.seconds * (1 / now.share - 1))} to go" if now.share > 0 and left else ""

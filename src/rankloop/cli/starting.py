@@ -74,7 +74,7 @@ def warm_up(
         if features is not None:
             clicks = with_features(clicks, features)
         warm = warm_up(clicks, _curve(examination), page_size=page_size)
-    made = table("feature", "weight", "±", title=f"{counted(warm.pages, 'page')}, {warm.clicks:,.0f} clicks")
+    made = table("feature", "weight", "±", title=f"{counted(warm.pages, 'page')}, {_clicks(warm.clicks)}")
     for feature, weight, deviation in zip(
         warm.features, warm.belief.weights, warm.belief.weights_deviation, strict=True
     ):
@@ -83,6 +83,14 @@ def warm_up(
     curve = ", ".join(f"{value:.2f}" for value in warm.belief.examination)
     err.print(f"how likely people are to look at each rank, {'learned' if examination is None else 'given'}: {curve}")
     _write(out, warm.settings(name, start_pages), name)
+
+
+def _clicks(value: float) -> str:
+    """
+    >>> _clicks(1.0), _clicks(2.5)
+    ('1 click', '2.5 clicks')
+    """
+    return counted(int(value), "click") if value.is_integer() else f"{value:,.1f} clicks"
 
 
 def _curve(text: str | None) -> list[float] | None:
@@ -95,9 +103,17 @@ def _curve(text: str | None) -> list[float] | None:
 
 
 def _write(out: str, settings: dict[str, Any], what: str) -> None:
+    import msgspec
+
     from rankloop.files import write_text
     from rankloop.interchange.rankers import json_text
+    from rankloop.live.settings import NewModelSettings
+    from rankloop.mistakes import explained
 
+    try:
+        msgspec.convert(settings, NewModelSettings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(explained(error, NewModelSettings, settings)) from None
     if out == "-":
         sys.stdout.write(json_text(settings))
     else:

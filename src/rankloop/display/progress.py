@@ -3,6 +3,7 @@
 The computation calls `update` now and then, from one thread. Nothing is shown for what takes less than a second.
 """
 
+import multiprocessing
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -71,6 +72,12 @@ def notebook_display() -> Callable[..., Any] | None:
         return None
     display: Callable[..., Any] = import_module("IPython.display").display
     return display
+
+
+def say_why_it_waits(why: str) -> None:
+    """Tell a person at a terminal; a worker's work is announced by whoever started it."""
+    if sys.stderr.isatty() and multiprocessing.parent_process() is None:
+        print(f"rankloop: {why}", file=sys.stderr)
 
 
 class _InTerminal:

@@ -5,13 +5,16 @@ Shapes as the engines' documentation has them; no engine was run:
 - https://docs.opensearch.org/latest/ml-commons-plugin/remote-models/blueprints/
 - https://docs.opensearch.org/latest/search-plugins/search-pipelines/ml-inference-search-response/
 - https://docs.opensearch.org/latest/search-plugins/search-relevance/rerank-by-field/
+- https://www.elastic.co/docs/reference/query-languages/query-dsl/query-dsl-knn-query
 
 `ml_inference` sees what is in `_source`, and nothing else of a hit. The engine's score gets there as `previous_score`,
 which `rerank` by a field leaves behind: so a first `rerank` sorts by anything, and the last one by the model.
 """
 
 import re
+from ipaddress import ip_address
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from rankloop.errors import SettingsError
 from rankloop.settings import NAME
@@ -39,11 +42,11 @@ class Feature(NamedTuple):
         >>> Feature.parsed("title=match:name"), Feature.parsed("bm25=_score")
         (Feature(name='title', kind='match', field='name'), Feature(name='bm25', kind='score', field='_score'))
         """
-        name, _, source = text.partition("=")
+        name, named, source = text.partition("=")
         if SCORE in (source, text):
             kind, field = "score", SCORE
         else:
-            kind, _, field = source.partition(":") if source else ("field", "", name)
+            kind, _, field = source.partition(":") if named else ("field", "", name)
         if (
             kind not in KINDS
             or (kind == "score") != (field == SCORE)
@@ -73,6 +76,14 @@ class Connection(NamedTuple):
             raise SettingsError(f"connect: a model's name is letters, digits, dots, dashes, underscores; got {model!r}")
         if not re.match(r"https?://[^/\s]+$", url.rstrip("/")):
             raise SettingsError(f"connect: the service's address is such as http://rankloop:8080; got {url!r}")
+        if not id_field.strip():
+            raise SettingsError(
+                f"connect: --id-field names the field that holds document ids, such as sku; got {id_field!r}"
+            )
+        if query_path is not None and not query_path.strip():
+            raise SettingsError(
+                f"connect: --query-path is such as $._request.query.multi_match.query; got {query_path!r}"
+            )
         parsed = tuple(Feature.parsed(text) for text in features)
         names = [feature.name for feature in parsed]
         if not names or len(set(names)) < len(names):
@@ -101,8 +112,9 @@ def connection_files(engine: str, connection: Connection) -> dict[str, Any]:
     files = {"1-rankloop-model.json": _request(f"POST {connection.url}/v1/models", live_model(connection))}
     if connection.kind("field", "match"):
         files["2-feature-set.json"] = _request(f"POST _ltr/_featureset/{connection.model}", feature_set(connection))
-    files["3-search.json"] = _request("GET <index>/_search?include_named_queries_score=true", search(connection))
-    if engine == "opensearch" and connection.kind("field"):
+    found = search(connection, engine)
+    files["3-search.json"] = _request("GET <index>/_search?include_named_queries_score=true", found)
+    if _has_pipeline(engine, connection):
         files["4-trust.json"] = _request("PUT _cluster/settings", trust(connection))
         files["5-connector.json"] = _request("POST _plugins/_ml/connectors/_create", connector(connection))
         register = {
@@ -114,6 +126,29 @@ def connection_files(engine: str, connection: Connection) -> dict[str, Any]:
         address = f"PUT _search/pipeline/rankloop-{connection.model}"
         files["7-pipeline.json"] = _request(address, pipeline(connection))
     return files
+
+
+def left_behind(engine: str, connection: Connection) -> list[str]:
+    """What the pipeline cannot or does not send, in sentences; nothing where none is written."""
+    if not _has_pipeline(engine, connection):
+        return []
+    said = []
+    if unsent := [feature.name for feature in connection.kind("match", "knn")]:
+        said.append(
+            f"the pipeline does not send {', '.join(unsent)}: it sees what is stored with documents; send hits to "
+            f"/rescore if you need them, or leave these features out"
+        )
+    if connection.query_path is None:
+        said.append(
+            "the pipeline does not send what was searched for, so nothing is learned or counted by query; give "
+            "--query-path, such as $._request.query.multi_match.query"
+        )
+    return said
+
+
+def _has_pipeline(engine: str, connection: Connection) -> bool:
+    """Elasticsearch has none that calls out, and one without a number of the documents would have nothing to send."""
+    return engine == "opensearch" and bool(connection.kind("field"))
 
 
 def _request(request: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -143,14 +178,11 @@ def feature_set(connection: Connection) -> dict[str, Any]:
     return {"featureset": {"name": connection.model, "features": made}}
 
 
-def search(connection: Connection) -> dict[str, Any]:
+def search(connection: Connection, engine: str = "opensearch") -> dict[str, Any]:
     """A search whose hits carry all features: logged by the plugin, or as scores of named queries."""
     fields = [feature.field for feature in connection.kind("match")] or ["<text field>"]
     text: dict[str, Any] = {"multi_match": {"query": "<what was searched for>", "fields": fields}}
-    vectors = [
-        {"knn": {feature.field: {"vector": "<vector of the query>", "k": DEEP, "_name": feature.name}}}
-        for feature in connection.kind("knn")
-    ]
+    vectors = [{"knn": _nearest(feature, engine)} for feature in connection.kind("knn")]
     query: dict[str, Any] = {"should": [text, *vectors], "minimum_should_match": 1}
     if not connection.kind("field", "match"):
         return {"size": DEEP, "query": {"bool": query}}
@@ -160,10 +192,30 @@ def search(connection: Connection) -> dict[str, Any]:
     return {"size": DEEP, "query": {"bool": query}, "ext": {"ltr_log": {"log_specs": specs}}}
 
 
+def _nearest(feature: Feature, engine: str) -> dict[str, Any]:
+    """A vector query with a name, as the engine writes one."""
+    vector = "<vector of the query>"
+    if engine == "elasticsearch":
+        return {"field": feature.field, "query_vector": vector, "num_candidates": DEEP, "_name": feature.name}
+    return {feature.field: {"vector": vector, "k": DEEP, "_name": feature.name}}
+
+
 def trust(connection: Connection) -> dict[str, Any]:
-    """The cluster setting that lets ML Commons call this service."""
+    """The cluster settings that let ML Commons call this service; private addresses it calls only if told to."""
     address = "^" + re.escape(connection.url) + "/.*$"
-    return {"persistent": {"plugins.ml_commons.trusted_connector_endpoints_regex": [address]}}
+    settings: dict[str, Any] = {"plugins.ml_commons.trusted_connector_endpoints_regex": [address]}
+    if _is_private(connection.url):
+        settings["plugins.ml_commons.connector.private_ip_enabled"] = True
+    return {"persistent": settings}
+
+
+def _is_private(url: str) -> bool:
+    """Whether an address is one of a private network, as far as its name tells."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.endswith((".local", ".internal", ".localhost"))
 
 
 def connector(connection: Connection) -> dict[str, Any]:
@@ -196,7 +248,8 @@ def pipeline(connection: Connection) -> dict[str, Any]:
     first: list[dict[str, Any]] = []
     if connection.kind("score"):
         inputs[_parameter(SCORE)] = "previous_score"
-        first = [{"rerank": {"by_field": {"target_field": numbers[0].field, "keep_previous_score": True}}}]
+        kept = {"target_field": numbers[0].field, "keep_previous_score": True}
+        first = [{"rerank": {"by_field": kept, "ignore_failure": True}}]
     if connection.query_path:
         inputs["query"] = connection.query_path
     inference = {

@@ -24,8 +24,8 @@ from rankloop.learners.plrank import PLRank
 from rankloop.learners.pmgd import PMGD
 from rankloop.learners.posterior import Posterior
 from rankloop.learners.roltr import ROLTR
+from rankloop.mistakes import explained
 from rankloop.plugins import HINT
-from rankloop.settings import explained
 
 for _method in (ROLTR, PDGD, DBGD, PMGD, COLTR, Posterior, PairRank, PLRank, MDPRank, FixedWeights, Oracle):
     LEARNERS.add(_method)

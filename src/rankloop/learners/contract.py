@@ -153,6 +153,11 @@ class Learner(
         """The examination curve that the method assumes; None if it assumes none."""
         return None
 
+    def examination_of(self, model: Any, page_size: int) -> NDArray[np.float64] | None:
+        """(ranks,), the curve that a model goes by: learned by now, or assumed for good; None if it goes by none."""
+        assumed = self.assumed_propensities
+        return None if assumed is None else assumed.at(page_size)
+
     @property
     def scoring_ranker(self) -> Any:
         """The ranker whose weights are learned: a linear one, unless the method can be given others."""

@@ -131,7 +131,7 @@ class Posterior(Learner, frozen=True):
         """Scratch for queries of up to so many candidates."""
         return PosteriorWork.of(features, page_size, candidates)
 
-    def belief(self, model: "PosteriorModel") -> "Belief":
+    def belief(self, model: "PosteriorModel") -> "PosteriorBelief":
         """What a model has come to believe, with standard deviations.
 
         They are the posterior's own, or, with `intervals`, those of the sandwich: what repeated samples of pages would
@@ -146,13 +146,17 @@ class Posterior(Learner, frozen=True):
             P = P @ J @ P
         deviation = np.sqrt(np.diag(P))
         per_unit = np.divide(1.0, model.spread, out=np.zeros(size - leading), where=model.spread > 0)
-        return Belief(
+        return PosteriorBelief(
             weights=model.ranker.weights.copy(),
             weights_deviation=deviation[leading:] * per_unit,
             examination=np.exp(model.log_examination),
             log_examination_deviation=np.r_[0.0, deviation[1:leading]],
             spread=model.spread.copy(),
         )
+
+    def examination_of(self, model: "PosteriorModel", page_size: int) -> NDArray[np.float64]:
+        """What it has learned by now."""
+        return np.exp(model.log_examination)
 
     @property
     def remembers(self) -> bool:
@@ -187,7 +191,7 @@ class Posterior(Learner, frozen=True):
 PosteriorSettings = compiled_settings(Posterior)
 
 
-class Belief(NamedTuple):
+class PosteriorBelief(NamedTuple):
     """Weights, and examination relative to the first rank, with standard deviations; and how much features vary."""
 
     weights: NDArray[np.float64]

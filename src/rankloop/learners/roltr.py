@@ -118,6 +118,10 @@ class ROLTR(Learner, frozen=True):
         """What the rewards divide by; before the first page, if it is learned."""
         return self.propensities.prior if isinstance(self.propensities, Learned) else self.propensities
 
+    def examination_of(self, model: "ROLTRModel", page_size: int) -> NDArray[np.float64]:
+        """The curve that the rewards divide by."""
+        return model.examination.curve if isinstance(self.propensities, Learned) else self.propensities.at(page_size)
+
     def shaped_reward(self, page_size: int) -> ShapedReward:
         """The reward by its name, and its worth at each rank."""
         return ShapedReward(self.reward, *self.reward_table(page_size))

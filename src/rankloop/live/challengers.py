@@ -17,7 +17,7 @@ from rankloop.live.settings import LiveLearner, ModelSettings, Start
 from rankloop.live.shadow import SURE, OffPolicy
 from rankloop.live.staleness import is_foldable
 from rankloop.live.start import settled
-from rankloop.settings import explained
+from rankloop.mistakes import explained
 
 MOST = 4
 """Challengers of one model: each learns from every page, in the process that learns the model."""

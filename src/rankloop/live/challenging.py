@@ -25,7 +25,8 @@ from rankloop.live.keys import WHO
 from rankloop.live.log import Control, settle
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service, now
-from rankloop.live.shadow import Shadow
+from rankloop.live.shadow import Shadow, earned_in
+from rankloop.live.stores.transaction import Transaction
 
 PATIENCE = 5.0
 """Seconds in which a challenger that is close behind should have kept what it learned."""
@@ -86,10 +87,11 @@ def _reported(service: Service, model: LiveModel, other: LiveModel, tried: list[
         fold = _kept(service, other)
     behind = service.store.unfolded(fold.offset).get(model.id, 0) if fold else 0
     shadow = fold.shadow if fold else None
-    earned = (shadow or Shadow()).found() if not other.damage else None
+    earned = (shadow or Shadow()).found(earned_in(model.settings)) if not other.damage else None
     name = other.settings.name
-    # An experiment of an earlier model of the same name says nothing of this one.
-    tried = [one for one in tried if compares(one, name) and one.started >= other.created]
+    # Neither an earlier challenger of the same name nor a model that was replaced since says anything of these two.
+    reign = model.view().reign
+    tried = [one for one in tried if compares(one, name) and one.started >= other.created and one.id > reign]
     experiment = tried[0] if tried else None
     advice, verdict = judged(name, behind, other.damage, earned, experiment)
     return ChallengerReport(
@@ -173,21 +175,9 @@ async def drop(service: Service, model: LiveModel, name: str) -> None:
     """Forget a challenger; an experiment that it is part of ends."""
     other = found(service, model, name)
 
-    def forget() -> int | None:
-        with service.store.transaction() as transaction:
-            if transaction.deleted({other.id}):
-                raise other.gone()
-            offset = None
-            running = model.view().experiment
-            if running is not None and other.id in running.models:
-                offset = settle(transaction, [Control(model.id, Kind.EXPERIMENT_STOPPED, now(), who=WHO.get())])[0]
-            settle(transaction, [Control(other.id, Kind.DELETED, now(), who=WHO.get())])
-            transaction.delete_model(other.id, now())
-        return offset
+    def chosen(transaction: Transaction) -> set[int]:
+        if transaction.deleted({other.id}):
+            raise other.gone()
+        return {other.id}
 
-    offset = await asyncio.to_thread(forget)
-    if offset is not None:
-        if service.learner:
-            service.learner.hurry()
-        await model.applied(offset)
-    await asyncio.to_thread(service.registry.refresh)
+    await models.forget(service, chosen)

@@ -21,6 +21,8 @@ async def start_experiment(service: Service, model: LiveModel, settings: Experim
         raise RequestError(
             "experiment_running", f"model {model.settings.name!r} already has an experiment running; stop it first"
         )
+    if model.settings.guards.control >= 1:
+        raise _bad(f"everybody is in the control group of {model.settings.name!r}, so nobody could take part")
     models = [_number_of(service, model, arm) for arm in settings.arms]
     if len(set(models)) < len(models):
         raise _bad(

@@ -22,13 +22,13 @@ from rankloop.interchange import LinearModel, NeuralModel
 from rankloop.interchange.models import made
 from rankloop.live.errors import StateError
 from rankloop.live.events import Event, Impression, Kind, decode
-from rankloop.live.fold import View
 from rankloop.live.incoming import INCOMING, MEANS
 from rankloop.live.loading import UNREADABLE, closed_impression
 from rankloop.live.orders import Orders, compare_orders
 from rankloop.live.scaling import FARTHEST, Scaler, deviation_within, typical
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores.contract import Reader
+from rankloop.live.views import View
 
 MOST_PAGES = 200
 """So many of the newest logged pages are looked at."""

@@ -34,16 +34,11 @@ from rankloop.live.kept import (
     damaged,
     decoded,
     drawers_in,
-    experiments_in,
-    guard_in,
     influence_after,
-    influence_in,
-    looks_in,
     noted_in,
     promoted_settings,
+    restore_counted,
     restored_by,
-    shadow_in,
-    watch_in,
 )
 from rankloop.live.looks import Looks
 from rankloop.live.noted import Noted
@@ -52,8 +47,7 @@ from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import Shadow
 from rankloop.live.staleness import foreign_weight, is_foldable, is_foreign, moved, weight_of
 from rankloop.live.start import no_weights, ranker_of, starting_point
-from rankloop.live.views import View as View
-from rankloop.live.views import scores_by
+from rankloop.live.views import View, scores_by
 from rankloop.live.watching import Watch, is_watched
 from rankloop.online import Page
 
@@ -381,16 +375,8 @@ class Fold:
         self.drawers |= drawers_in(then)
         self._become(then.reign)
         self._restore_learned(then)
-        self.influence, self.consistency = influence_in(then), consistency_in(self.settings, then)
+        restore_counted(self, then)
         self.mode, self.version, self.offset = then.mode, then.version, offset
-        self.clicks, self.moved, self.explored = then.clicks, then.moved, then.explored
-        self.fates, self.outliers = Counter(then.fates), Counter(then.outliers)
-        self.guard = guard_in(then)
-        self.looks = looks_in(self.settings, then)
-        self.experiments = experiments_in(then)
-        self.noted = noted_in(self.settings, then)
-        self.shadow = shadow_in(self.settings, then)
-        self.watch = watch_in(self.settings, then)
 
     def _restore_learned(self, then: Kept) -> None:
         """All of it or, if it cannot be read, nothing."""

@@ -15,9 +15,10 @@ import msgspec
 
 from rankloop.answers import Ranked
 from rankloop.live.errors import RequestError
-from rankloop.live.requests import Candidate, Id, RankBody, Segment, Text
+from rankloop.live.requests import LONGEST_ID, Candidate, Id, RankBody, Segment, Text
 from rankloop.live.settings import IncomingOrder, ModelSettings
-from rankloop.settings import in_words
+from rankloop.mistakes import in_words
+from rankloop.settings import is_number
 
 SCORE = "_score"
 """The engine's own score, as a feature."""
@@ -50,7 +51,7 @@ class RescoreBody(msgspec.Struct, forbid_unknown_fields=True):
     several are logged.
     """
 
-    hits: list[Hit] | None = None
+    hits: Annotated[list[Hit] | None, msgspec.Meta(examples=[[{"_id": "oak", "_score": 7.25}]])] = None
     documents: dict[str, list[Any]] | None = None
     query: Text | list[Text] = ""
     client: Id | None = None
@@ -162,7 +163,7 @@ def _at(source: Mapping[str, Any], path: str) -> Any:
 def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple[list[Candidate], list[str]]:
     if ID not in documents:
         raise _bad("documents", f'one list must be called "{ID}": it holds what the documents are called')
-    ids = [str(name) for name in documents[ID]]
+    ids = [_id(name) for name in documents[ID]]
     for name, values in documents.items():
         if len(values) != len(ids):
             raise _bad("documents", f"there are {len(ids)} ids, and {len(values)} values of {name!r}")
@@ -191,8 +192,16 @@ def _of_batch(documents: dict[str, list[Any]], settings: ModelSettings) -> tuple
     return candidates, ids
 
 
+def _id(name: Any) -> str:
+    """A document's id as text; numbers are ids in many an index."""
+    text = str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+    if not isinstance(text, str) or not 1 <= len(text) <= LONGEST_ID:
+        raise _bad("documents", f"an id must be text of 1 to {LONGEST_ID} characters; got {name!r:.60}")
+    return text
+
+
 def _number(document: str, name: str, value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not is_number(value):
         raise _bad(f"document {document!r}", f"feature {name!r} must be a number; got {value!r}")
     try:
         return float(value)

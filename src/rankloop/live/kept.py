@@ -1,7 +1,9 @@
 """A kept state, read: to go on from it, or only to look at it."""
 
 from collections import Counter
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +25,9 @@ from rankloop.live.noted import Noted
 from rankloop.live.settings import ModelSettings, stored_settings
 from rankloop.live.shadow import KeptShadow, Shadow
 from rankloop.live.watching import KeptWatch, Watch, is_watched
+
+if TYPE_CHECKING:
+    from rankloop.live.fold import Fold
 
 FORMAT = 1
 """Of kept states. A change after which an older rankloop would misread them, or a newer one the older, moves it on."""
@@ -132,12 +137,21 @@ def decoded(state: bytes) -> Kept:
         raise damaged(error) from None
 
 
+def restore_counted(fold: "Fold", then: Kept) -> None:
+    """Let a fold that has learned what a kept state had learned go on from what it had counted, too."""
+    settings = fold.settings
+    fold.influence, fold.consistency = influence_in(then), consistency_in(settings, then)
+    fold.clicks, fold.moved, fold.explored = then.clicks, then.moved, then.explored
+    fold.fates, fold.outliers = Counter(then.fates), Counter(then.outliers)
+    fold.guard, fold.experiments = guard_in(then), experiments_in(then)
+    fold.looks, fold.noted = looks_in(settings, then), noted_in(settings, then)
+    fold.shadow, fold.watch = shadow_in(settings, then), watch_in(settings, then)
+
+
 def guard_in(then: Kept) -> Guard:
     """The comparison with the control group, as it was kept."""
-    try:
+    with _reading():
         return Guard(then.guard)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def experiments_of(state: bytes) -> Experiments:
@@ -147,10 +161,8 @@ def experiments_of(state: bytes) -> Experiments:
 
 def experiments_in(then: Kept) -> Experiments:
     """What was interleaved, as it was kept."""
-    try:
+    with _reading():
         return Experiments(then.experiments)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def noted_of(settings: ModelSettings, state: bytes) -> Noted:
@@ -160,18 +172,14 @@ def noted_of(settings: ModelSettings, state: bytes) -> Noted:
 
 def noted_in(settings: ModelSettings, then: Kept) -> Noted:
     """What was noted of closed pages, as it was kept."""
-    try:
+    with _reading():
         return Noted(settings, then.acts, then.evidence, then.course)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def influence_in(then: Kept) -> Influence:
     """Who has taught how often, as it was kept."""
-    try:
+    with _reading():
         return Influence(then.influence)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def influence_after(found: Restored | Promoted, then: Kept, before: Influence) -> Influence:
@@ -181,10 +189,8 @@ def influence_after(found: Restored | Promoted, then: Kept, before: Influence) -
 
 def consistency_in(settings: ModelSettings, then: Kept) -> Consistency | None:
     """What clients clicked for, as it was kept."""
-    try:
+    with _reading():
         return Consistency.of(settings, then.consistency)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def drawers_in(then: Kept) -> dict[int, ModelSettings]:
@@ -209,26 +215,28 @@ def watch_in(settings: ModelSettings, then: Kept) -> Watch | None:
     """What alerts are made of, as it was kept."""
     if not is_watched(settings):
         return None
-    try:
+    with _reading():
         return Watch(settings.names, then.watch)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def shadow_in(settings: ModelSettings, then: Kept) -> Shadow | None:
     """What a challenger would have earned, as it was kept."""
     if settings.challenges is None:
         return None
-    try:
+    with _reading():
         return Shadow(then.shadow)
-    except ValueError as error:
-        raise damaged(error) from None
 
 
 def looks_in(settings: ModelSettings, then: Kept) -> Looks | None:
     """What was known about how people look, as it was kept."""
-    try:
+    with _reading():
         return Looks.of(settings, then.looks)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
     except ValueError as error:
         raise damaged(error) from None
 

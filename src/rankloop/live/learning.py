@@ -14,10 +14,11 @@ from typing import Any
 from rankloop.live import tracing
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import FOLDED, Event
-from rankloop.live.fold import Fold, View, stand_in
+from rankloop.live.fold import Fold, stand_in
 from rankloop.live.loading import load, parent_of, read_page, take_in
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import Snapshot, StoredModel
+from rankloop.live.views import View
 
 log = logging.getLogger("rankloop.learner")
 

@@ -1,6 +1,7 @@
 """What people decide about models: create, pause, resume, freeze, roll back, delete. Each is an event in the log."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
@@ -26,6 +27,7 @@ from rankloop.live.settings import IncomingOrder, ModelSettings, Weights
 from rankloop.live.start import Report, settled, starting_point
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import COMPACTED, Snapshot
+from rankloop.live.stores.transaction import Transaction
 from rankloop.settings import counted
 
 ACTIONS = {
@@ -237,14 +239,32 @@ async def _snapshot(service: Service, model: LiveModel, version: int) -> Snapsho
 
 async def delete_model(service: Service, model: LiveModel) -> None:
     """Forget a model, and its challengers, which learn from its pages; events stay in the log until it is compacted."""
+    await forget(service, lambda _: {model.id, *_challengers(service.store, model.settings.name)})
 
-    def delete() -> None:
+
+async def forget(service: Service, chosen: Callable[[Transaction], set[int]]) -> None:
+    """Delete models, and end the experiments of others that they are part of: no page could be interleaved any more.
+    Which ones is asked within the transaction."""
+
+    def delete() -> dict[LiveModel, int]:
+        ended = {}
         with service.store.transaction() as transaction:
-            for doomed in (model.id, *_challengers(service.store, model.settings.name)):
-                settle(transaction, [Control(doomed, Kind.DELETED, now(), who=WHO.get())])
-                transaction.delete_model(doomed, now())
+            doomed = chosen(transaction)
+            for other in (one for one in service.registry.all() if one.id not in doomed):
+                running = other.view().experiment
+                if running is not None and doomed.intersection(running.models):
+                    stop = Control(other.id, Kind.EXPERIMENT_STOPPED, now(), who=WHO.get())
+                    [ended[other]] = settle(transaction, [stop])
+            for number in sorted(doomed):
+                settle(transaction, [Control(number, Kind.DELETED, now(), who=WHO.get())])
+                transaction.delete_model(number, now())
+        return ended
 
-    await asyncio.to_thread(delete)
+    ended = await asyncio.to_thread(delete)
+    if ended and service.learner:
+        service.learner.hurry()
+    for other, offset in ended.items():
+        await other.applied(offset)
     await asyncio.to_thread(service.registry.refresh)
 
 

@@ -16,9 +16,9 @@ from rankloop.kernels.draws import INTERLEAVING, stream_key, uniform
 from rankloop.live.errors import RequestError
 from rankloop.live.events import Group, Impression
 from rankloop.live.experiments import Running
-from rankloop.live.fold import View
 from rankloop.live.interleaving import draft_seed, drafted
 from rankloop.live.settings import IncomingOrder, ModelSettings
+from rankloop.live.views import View
 from rankloop.loop import rank_page
 from rankloop.policies.displacement import displacement_of_page
 

@@ -5,11 +5,12 @@ import logging
 import threading
 
 from rankloop.live.errors import RequestError, StateError, StoreError
-from rankloop.live.fold import View, stand_in
+from rankloop.live.fold import stand_in
 from rankloop.live.loading import load, settings_of
 from rankloop.live.ranking import Ranking, Rival
 from rankloop.live.stores.contract import Store
 from rankloop.live.stores.rows import StoredModel
+from rankloop.live.views import View
 
 log = logging.getLogger("rankloop.service")
 

@@ -15,11 +15,17 @@ from rankloop.live.incoming import INCOMING, with_incoming
 from rankloop.live.ranking import Request
 from rankloop.live.settings import CLICK, ModelSettings
 
-Id = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+LONGEST_ID = 512
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_ID)]
 Text = Annotated[str, msgspec.Meta(max_length=4096)]
 Segment = Annotated[str, msgspec.Meta(max_length=64)]
 Title = Annotated[str, msgspec.Meta(max_length=256)]
 Reward = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+
+
+def _like(example: Any) -> msgspec.Meta:
+    """An example of a field, for whoever sends another shape and for /openapi.json."""
+    return msgspec.Meta(examples=[example])
 
 
 LARGEST = 1e18
@@ -62,14 +68,14 @@ class RankBody(msgspec.Struct, forbid_unknown_fields=True):
     query: Text = ""
     client: Id | None = None
     network: Id | None = None
-    candidates: list[Candidate] | None = None
+    candidates: Annotated[list[Candidate] | None, _like([{"id": "oak", "features": {"price": 120}}])] = None
     ids: list[Id] | None = None
     matrix: bytes | None = None
     size: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    pinned: dict[Id, Annotated[int, msgspec.Meta(ge=1)]] = {}
+    pinned: Annotated[dict[Id, Annotated[int, msgspec.Meta(ge=1)]], _like({"oak": 1})] = {}
     rest: bool = False
     segment: Segment = ""
-    titles: dict[Id, Title] = {}
+    titles: Annotated[dict[Id, Title], _like({"oak": "An oak desk"})] = {}
 
 
 class Action(msgspec.Struct, forbid_unknown_fields=True):
@@ -79,14 +85,18 @@ class Action(msgspec.Struct, forbid_unknown_fields=True):
     action: Id
 
 
+Clicks = Annotated[list[Id] | dict[Id, Reward] | None, _like(["oak"])]
+Actions = Annotated[list[Action] | None, _like([{"id": "oak", "action": "purchase"}])]
+
+
 class ClickBody(msgspec.Struct, forbid_unknown_fields=True):
     """What was clicked on a page: ids, or how much each is worth; and what else happened. `close`: nothing more will
     come."""
 
     impression: Id
-    clicks: list[Id] | dict[Id, Reward] | None = None
+    clicks: Clicks = None
     close: bool = False
-    actions: list[Action] | None = None
+    actions: Actions = None
 
     @property
     def count(self) -> int:
@@ -98,10 +108,10 @@ class ClicksBody(msgspec.Struct, forbid_unknown_fields=True):
     """One report, or many as `reports`."""
 
     impression: Id | None = None
-    clicks: list[Id] | dict[Id, Reward] | None = None
+    clicks: Clicks = None
     close: bool = False
     reports: list[ClickBody] | None = None
-    actions: list[Action] | None = None
+    actions: Actions = None
 
     def all(self) -> list[ClickBody]:
         """The reports, one or many; each says something."""

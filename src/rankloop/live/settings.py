@@ -12,6 +12,7 @@ from rankloop.learners import LEARNERS, Learner, Posterior, require_compiled
 from rankloop.live.events import PRECISIONS
 from rankloop.live.incoming import INCOMING, sent
 from rankloop.live.scaling import Fixed, Scaler, Scaling
+from rankloop.mistakes import explained
 from rankloop.plugins import load_installed
 from rankloop.rankers import Linear, weight_names
 from rankloop.settings import (
@@ -19,7 +20,6 @@ from rankloop.settings import (
     Rule,
     check_settings,
     choice,
-    explained,
     number,
     require_number,
     require_seed,
@@ -55,10 +55,10 @@ def require_actions(owner: str, name: str, value: Any) -> dict[str, float]:
     """
     if not isinstance(value, dict) or not 1 <= len(value) <= MOST_ACTIONS:
         raise SettingsError(f"{owner}: {name} must be 1 to {MOST_ACTIONS} names with their values; got {value!r}")
-    if wrong := next((action for action in value if not isinstance(action, str) or not NAME.fullmatch(action)), None):
+    if wrong := [action for action in value if not isinstance(action, str) or not NAME.fullmatch(action)]:
         raise SettingsError(
             f"{owner}: an action's name must be 1 to 64 letters, digits, dots, dashes or underscores, and begin with a "
-            f"letter or digit; got {wrong!r}"
+            f"letter or digit; got {wrong[0]!r}"
         )
     worth = {
         action: require_number(owner, f"the value of action {action!r}", worth, at_least=0, at_most=1)
@@ -204,7 +204,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """
 
     name: str
-    features: tuple[str, ...] | int
+    features: Annotated[tuple[str, ...] | int, msgspec.Meta(examples=[["bm25", "price"]])]
     learner: LiveLearner = Posterior()
     page_size: Annotated[int, whole_number(at_least=1, at_most=MAX_PAGE)] = 10
     seed: int | None = None
@@ -216,7 +216,9 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     late_updates: Literal["current", "drawn"] = "drawn"
     swaps: bool = True
     guards: Guards = Guards()
-    actions: Annotated[dict[str, float], Rule(require_actions)] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
+    actions: Annotated[
+        dict[str, float], Rule(require_actions), msgspec.Meta(examples=[{CLICK: 0.02, "purchase": 1}])
+    ] = msgspec.field(default_factory=lambda: {CLICK: 1.0})
     evidence: bool = True
     alerts: bool = True
     challenges: str | None = None
@@ -340,6 +342,9 @@ def stored_settings(text: bytes) -> ModelSettings:
         kept.setdefault("alerts", False)
         if isinstance(kept.get("learner"), dict) and kept["learner"].get("learner") == Posterior.__name__:
             kept["learner"].setdefault("memory", 0)  # of what documents are worth beyond their features
+        if isinstance(kept.get("actions"), dict):
+            # A name could be empty once, and such an action could never be reported.
+            kept["actions"] = {name or "unnamed": value for name, value in kept["actions"].items()}
         if isinstance(kept.get("guards"), dict):
             share = kept["guards"].setdefault("falls_back", 0.0)
             if isinstance(share, int | float) and MOST_FALL_BACK < share <= 1:
@@ -381,7 +386,7 @@ def feature_names(features: Any) -> tuple[str, ...]:
     else:
         names = tuple(features)
     if not 1 <= len(names) <= MAX_FEATURES:
-        raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {len(names)} or more")
+        raise SettingsError(f"model: features must be 1 to {MAX_FEATURES}; got {'more' if names else 'none'}")
     if not sent(names):
         raise SettingsError(f"model: features must name one that is sent, beside {INCOMING!r}")
     if len(set(names)) < len(names):

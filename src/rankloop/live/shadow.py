@@ -37,6 +37,7 @@ LEAST_TOLD = 0.5
 """The share of what a challenger would show, by looks, that logged pages must tell about."""
 SURE = 0.95
 IMPOSSIBLE = "all but impossible under its own scores"
+DRAWN_BY = "drawn by"
 
 
 def logged_policy(settings: ModelSettings) -> Policy:
@@ -54,6 +55,11 @@ def policy_of(settings: ModelSettings) -> Policy:
     """How a model with these settings would draw pages, given its own scores; those that compare rankers or draw their
     weights are taken at their best order."""
     return Greedy() if settings.learner.draws_weights else logged_policy(settings)
+
+
+def earned_in(settings: ModelSettings) -> str:
+    """What the pages of a model with these settings earn, in a word."""
+    return "value" if settings.has_actions else "clicks"
 
 
 def examination_of(settings: ModelSettings, model: Any, eta: float | None = None) -> NDArray[np.float64]:
@@ -174,8 +180,8 @@ class Shadow:
         """How many pages of the challenger's own would say as much: (Σw)² / Σw²."""
         return self.pages * self.weights**2 / (self.looks * self.squares) if self.squares > 0 else 0.0
 
-    def found(self) -> OffPolicy:
-        """What can be said by now."""
+    def found(self, unit: str = "clicks") -> OffPolicy:
+        """What can be said by now; `unit` is what pages earn."""
         told = min(1.0, self.weights / self.looks) if self.looks > 0 else None
         why = self._too_little(told)
         if why is not None:
@@ -183,7 +189,7 @@ class Shadow:
         mean, error, pages = self._estimate()
         half = anytime_half_width(error, pages, SURE)
         sure = anytime_confidence(abs(mean) / error, pages) if error > 0 else 0.0
-        said = _said(mean, mean - half, mean + half, told or 0.0, self.pages)
+        said = _said(mean, mean - half, mean + half, told or 0.0, self.pages, unit)
         return OffPolicy(
             self.pages, self.worth, told, mean, mean - half, mean + half, sure, dict(self.left_out), said
         )  # fmt: skip
@@ -199,6 +205,8 @@ class Shadow:
             return f"Too few people have seen logged pages: about {parts}, and it takes some {FEWEST}."
         if told < LEAST_TOLD:
             return f"Only {told:.0%} of what it would show was shown often enough to tell."
+        if self.clicks == 0:
+            return f"Nobody clicked on {self.pages:,} logged pages, so they cannot tell."
         return None
 
     def _estimate(self) -> tuple[float, float, float]:
@@ -221,12 +229,12 @@ def says_nothing(impression: Impression, drawn_by: ModelSettings) -> str | None:
     if impression.greedy:
         return "shown without exploration"
     if not has_known_probabilities(drawn_by):
-        return f"drawn by {drawn_by.learner.name}, whose pages have no probability for each rank"
+        return f"{DRAWN_BY} {drawn_by.learner.name}, whose pages have no probability for each rank"
     return "pinned" if len(impression.pinned) == len(impression.page) else None
 
 
-def _said(mean: float, low: float, high: float, told: float, pages: int) -> str:
-    interval = f"{_signed(mean)} clicks a page ({_signed(low)} to {_signed(high)})"
+def _said(mean: float, low: float, high: float, told: float, pages: int, unit: str) -> str:
+    interval = f"{_signed(mean)} {unit} a page ({_signed(low)} to {_signed(high)})"
     rest = "" if told > 0.95 else f"; {1 - told:.0%} of what it would show was never shown, and counts as average"
     if low <= 0 <= high:
         return f"Its pages would have earned about as much, as far as {pages:,} logged pages tell: {interval}{rest}."
@@ -235,4 +243,4 @@ def _said(mean: float, low: float, high: float, told: float, pages: int) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+z.3f}".replace("-", "−")

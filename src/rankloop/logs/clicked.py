@@ -8,6 +8,7 @@ others    see `rankloop.logs.public_clicks`
 """
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ PARQUET = b"PAR1"
 MARK = {b"rankloop-click-log": b"1"}
 """In the file's own metadata: which schema it has."""
 NO_FEATURES: Mapping[str, float] = MappingProxyType({})
+TRUTH = {"true": 1.0, "false": 0.0}
 MOST_RANKS = 1_000
 """Every rank is compared with every other."""
 
@@ -61,13 +63,16 @@ def read_clicks(path: Path) -> ClickLog:
         if file.read(len(PARQUET)) == PARQUET:
             return checked(path, _rows_of_parquet(path))
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Lines end where a spreadsheet ends them: other characters that separate lines may stand in a query.
+        lines = io.StringIO(path.read_text(encoding="utf-8-sig"), newline="").readlines()
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not text; a click log is Parquet, CSV, TSV, or lines of sessions") from None
     if not lines:
         raise DataError(f"{path}: is empty")
     try:
-        return checked(path, (reader_of(lines[0]) or _reader_of(lines[0]))(path, lines))
+        bare = [line.removesuffix("\n") for line in lines]
+        reader = reader_of(bare[0]) or _reader_of(bare[0])
+        return checked(path, reader(path, lines if reader is _table else bare))
     except csv.Error as error:
         raise DataError(f"{path}: is not a readable table ({error})") from None
 
@@ -146,30 +151,50 @@ def _check(path: Path, row: Row) -> None:
 def _table(path: Path, lines: list[str]) -> Iterator[Row]:
     rows = csv.DictReader(lines, delimiter="\t" if "\t" in lines[0] else ",")
     _require_columns(path, rows.fieldnames or ())
-    for number, row in enumerate(rows, start=2):
-        place = f"line {number}"
-        if None in (row["query"], row["document"]) or None in row.values():
-            raise DataError(f"{path}, {place}: must have {', '.join(COLUMNS)}; got {row}")
+    for row in rows:
+        place = f"line {rows.line_num}"
+        if None in row.values():
+            raise DataError(f"{path}, {place}: must have {', '.join(rows.fieldnames or ())}; got {row}")
         yield _row(path, place, row)
 
 
 def _row(path: Path, place: str, row: dict[str, Any]) -> Row:
+    propensity = row.get("propensity")
     try:
-        features = {name[len(FEATURE) :]: float(row[name]) for name in row if name.startswith(FEATURE)}
-        propensity = row.get("propensity")
         return Row(
-            str(row["query"]), str(row["document"]), int(row["rank"]), float(row["click"]),
+            str(row["query"]), str(row["document"]), _whole(row, "rank"), _number(row, "click"),
             None if row.get("page") is None else str(row["page"]),
-            None if propensity in (None, "") else float(propensity), features, place,
+            None if propensity in (None, "") else _number(row, "propensity"),
+            {name[len(FEATURE) :]: _number(row, name) for name in row if name.startswith(FEATURE)}, place,
         )  # fmt: skip
-    except (TypeError, ValueError):
-        raise DataError(f"{path}, {place}: rank and click must be numbers, and features too; got {row}") from None
+    except ValueError as error:
+        raise DataError(f"{path}, {place}: {error}") from None
 
 
-def _require_columns(path: Path, names: Iterable[str]) -> None:
+def _number(row: dict[str, Any], name: str) -> float:
+    """A number as any tool writes it; what is true or false is 1 or 0."""
+    value = row[name]
+    try:
+        return float(TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a number; got {value!r:.60}") from None
+
+
+def _whole(row: dict[str, Any], name: str) -> int:
+    value = _number(row, name)
+    if not value.is_integer():
+        raise ValueError(f"{name} must be a whole number; got {row[name]!r:.60}")
+    return int(value)
+
+
+def _require_columns(path: Path, names: Sequence[str]) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise DataError(f"{path}: the first line must name the columns {', '.join(COLUMNS)}; {missing[0]!r} is missing")
+        shown = f"{', '.join(names):.100}" or "nothing"
+        raise DataError(
+            f"{path}: the first line must name the columns {', '.join(COLUMNS)}, with commas or tabs between them; "
+            f"{missing[0]!r} is missing among {shown}"
+        )
 
 
 def _sessions(path: Path, lines: list[str]) -> Iterator[Row]:
@@ -224,12 +249,13 @@ def with_features(log: ClickLog, path: Path) -> ClickLog:
 
 
 def _feature_rows(path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    from pyarrow import ArrowException, csv, parquet
+    from pyarrow import ArrowException, csv, parquet, string
 
+    names_as_text = csv.ConvertOptions(column_types={"document": string(), "query": string()})  # 007 is not 7
     try:
         with path.open("rb") as file:
             is_parquet = file.read(len(PARQUET)) == PARQUET
-        table = parquet.read_table(path) if is_parquet else csv.read_csv(path)
+        table = parquet.read_table(path) if is_parquet else csv.read_csv(path, convert_options=names_as_text)
     except ArrowException as error:
         raise DataError(f"{path}: is not a readable table of features ({error})") from None
     names = tuple(name[len(FEATURE) :] for name in table.column_names if name.startswith(FEATURE))

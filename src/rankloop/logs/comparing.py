@@ -12,7 +12,7 @@ import numpy as np
 
 from rankloop.live.errors import StateError
 from rankloop.live.events import Closing, Event, Kind, decode
-from rankloop.live.fold import Fold, View
+from rankloop.live.fold import Fold
 from rankloop.live.loading import closed_impression, sources_of
 from rankloop.live.models import cosine
 from rankloop.live.orders import Orders, compare_orders
@@ -20,6 +20,7 @@ from rankloop.live.shadow import examination_of, policy_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import StoredModel
+from rankloop.live.views import View
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator
 from rankloop.offpolicy import Rules
 

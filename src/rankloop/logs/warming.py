@@ -12,7 +12,7 @@ import numpy as np
 from rankloop.data.naming import document_numbers
 from rankloop.errors import DataError, SettingsError
 from rankloop.learners import Posterior
-from rankloop.learners.posterior import Belief
+from rankloop.learners.posterior import PosteriorBelief
 from rankloop.live.scaling import Fixed, Scaler, deviation_within, typical
 from rankloop.logs.clicked import FEATURE, ClickLog
 from rankloop.online import OnlineRanker, Page
@@ -37,7 +37,7 @@ class Warm(msgspec.Struct, frozen=True):
     clicks: float
     features: tuple[str, ...]
     page_size: int
-    belief: Belief
+    belief: PosteriorBelief
     scaling: Fixed
 
     def settings(self, name: str, start_pages: float | None = None) -> dict[str, Any]:

@@ -48,7 +48,8 @@ def mean_over_queries(
     require_choice("metrics", "nothing_relevant", nothing_relevant, ("skip", "zero"))
     kept = has_relevant if nothing_relevant == "skip" else np.ones(len(has_relevant), bool)
     if not kept.any():
-        return per_query.sum(axis=-1) * math.nan
+        unknown: NDArray[np.float64] | float = per_query.sum(axis=-1) * math.nan
+        return unknown
     # Row by row: the order of a sum, and so its last bit, must not depend on how many rankers are averaged.
     if per_query.ndim == 1:
         return float(per_query[kept].mean())

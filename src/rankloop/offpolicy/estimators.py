@@ -204,10 +204,11 @@ def _mean_weight(log: Evidence) -> float:
 def _too_few(effective: float, impressions: int, rules: Rules) -> str | None:
     if effective >= rules.minimum_effective:
         return None
+    short = impressions < rules.minimum_effective
+    other = "the logged policy seldom did what this one would do; log more, or try a policy closer to the logged one"
     return (
         f"only {effective:,.0f} of {impressions:,} impressions' worth of evidence, at least "
-        f"{rules.minimum_effective:,.0f} needed: the logged policy seldom did what this one would do; "
-        f"log more, or try a policy closer to the logged one"
+        f"{rules.minimum_effective:,.0f} needed: {'the log is short; log more' if short else other}"
     )
 
 

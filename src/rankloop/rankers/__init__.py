@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.mistakes import explained
 from rankloop.plugins import HINT
 from rankloop.rankers.contract import RANKERS, Ranker
 from rankloop.rankers.linear import INITIALS, LINEAR, Linear, LinearWeights, starting_weights
 from rankloop.rankers.mlp import MLP
-from rankloop.settings import explained
 
 for _kind in (Linear, MLP):
     RANKERS.add(_kind)

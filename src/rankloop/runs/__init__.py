@@ -2,6 +2,7 @@
 
 - `run`: one run, its curves, and the manifest that says what was run where (`commits`: at which commit)
 - `many`: every learner with every user on every collection, with every seed
+- `batches`: many runs on a device, some seconds at a time; `costs` estimates how long it takes
 - `runs`: many runs as tables, summaries and comparisons; `plots` draws them, `notebook` shows them
 """
 

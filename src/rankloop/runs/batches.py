@@ -1,24 +1,30 @@
 """Simulations on a GPU, a batch at a time, while other code goes on: what `on="gpu"` does in every command.
 
-A batch is a few thousand runs: enough to fill a device, and all that a kill can cost. It runs in a thread of its own,
-so records are written, and runs without device code computed on the CPU, while the device works. The first device that
+A batch is some hundreds or thousands of runs that share a launch: enough to fill a device, of about twenty seconds, and
+all that a kill can cost. It runs in a thread of its own, so records are written, and runs without device code computed
+on the CPU, while the device works. The first device that
 CUDA shows is used; `CUDA_VISIBLE_DEVICES` chooses another.
 """
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self
+from itertools import groupby
+from typing import Any, NamedTuple, Self
 
 from rankloop import gpu
 from rankloop.display import counted, listed
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.gpu import Request
+from rankloop.runs.costs import ONE_EACH, device_seconds, runs_that_fill
 from rankloop.runs.run import Run
+from rankloop.settings import is_whole
 
 RUNS = 2048
 """In a batch at most: more than a device has room for at once."""
+SECONDS = 20.0
+"""That a batch is to take of a device, by estimate: a kill costs it. One that fills a device may take longer."""
 _BYTES = 24  # that an impression takes on this machine until its run is recorded: nDCG, clicks, and what is on the way
 _SHARE = 8  # of this machine's memory, a batch may take one part in so many,
 _LEAST = 4 << 30  # and always so many bytes: a virtual machine may be given its memory as it uses it
@@ -68,21 +74,79 @@ def placed(requests: Sequence[Request]) -> tuple[list[int], dict[str, list[int]]
     return mine, others
 
 
-def planned(impressions: Sequence[int], room: int | None = None) -> Iterator[range]:
-    """Consecutive runs of so many impressions each as batches that fill a device and fit into memory (`room`, bytes).
+class Load(NamedTuple):
+    """What a run asks of a device, as far as batches are planned by it."""
 
-    >>> list(planned([100, 100, 100], room=200 * _BYTES))
-    [range(0, 2), range(2, 3)]
+    impressions: int
+    seed: int
+    alike: Hashable
+    """What all runs of a launch have in common; those that have it take the same time and memory."""
+    seconds: float
+    full: int
+    """How many such runs fill a device."""
+    together: bool
+    """Whether runs with the same seed share a block, which reads a query once for all of them."""
+
+
+def load_of(request: Request) -> Load:
+    """What a request asks of a device, by estimate."""
+    learner, _, data, impressions, seed, settings = request
+    every = settings.get("evaluate_every", 1000)
+    seconds = device_seconds(
+        learner,
+        impressions,
+        candidates=len(data.train.grades) / data.train.queries,
+        features=data.features,
+        page_size=settings.get("page_size", 10),
+        points=-(-impressions // every) + 1 if is_whole(every) and every > 0 else 0,
+        held_out=len(data.test.grades) * data.features,
+    )
+    method = (type(learner), getattr(learner, "candidates", 0))
+    alike = (data.content_hash, *method, impressions, repr(settings))
+    return Load(impressions, seed, alike, seconds, runs_that_fill(learner), not isinstance(learner, ONE_EACH))
+
+
+def planned(loads: Sequence[Load], room: int | None = None) -> Iterator[list[int]]:
+    """The places of runs in batches: each can share a launch, takes some seconds and fits into memory (`room`, bytes).
+
+    What cannot share a launch would only wait for each other. Seeds stay whole where runs gain by it.
+
+    >>> one = Load(100, seed=1, alike="ROLTR", seconds=0.1, full=264, together=True)
+    >>> list(planned([one, one._replace(alike="PDGD"), one, one._replace(seed=2)], room=200 * _BYTES))
+    [[0, 2], [3], [1]]
     """
-    most = (_room() if room is None else room) // _BYTES
-    begin, inside = 0, 0
-    for index, number in enumerate(impressions):
-        if index > begin and (inside + number > most or index - begin == RUNS):
-            yield range(begin, index)
-            begin, inside = index, 0
-        inside += number
-    if begin < len(impressions):
-        yield range(begin, len(impressions))
+    room = _room() if room is None else room
+    kinds: dict[Hashable, list[int]] = {}
+    for place, load in enumerate(loads):
+        kinds.setdefault(load.alike, []).append(place)
+    for places in kinds.values():
+        first = loads[places[0]]
+        places.sort(key=lambda place: loads[place].seed)
+        most = max(1, min(RUNS, room // (_BYTES * max(1, first.impressions))))
+        units = [[*unit] for _, unit in groupby(places, lambda place: loads[place].seed)]
+        yield from _cut(units if first.together else [[place] for place in places], _wanted(first), most)
+
+
+def _wanted(load: Load) -> int:
+    """Runs such as this one for a batch: as many as some seconds have time for, filling the device whole times over."""
+    if load.seconds * RUNS <= SECONDS:
+        return RUNS
+    return max(1, int(SECONDS / load.seconds / load.full)) * load.full
+
+
+def _cut(units: Sequence[list[int]], wanted: int, most: int) -> Iterator[list[int]]:
+    """Units in batches of at least so many runs, while there are, and at most so many; only a larger unit is cut."""
+    batch: list[int] = []
+    for unit in units:
+        if batch and (len(batch) >= wanted or len(batch) + len(unit) > most):
+            yield batch
+            batch = []
+        batch = batch + unit
+        while len(batch) > most:
+            yield batch[:most]
+            batch = batch[most:]
+    if batch:
+        yield batch
 
 
 def _room() -> int:
@@ -93,8 +157,8 @@ def _room() -> int:
         return _LEAST
 
 
-class _Stopped(BaseException):
-    """Nobody waits for the batch any more."""
+class Stopped(BaseException):
+    """Nobody waits for it any more: what runs in a thread ends at its next look around."""
 
 
 class Device:
@@ -156,7 +220,7 @@ class Device:
 
     def _look(self, impressions: int) -> None:
         if self._stopped.is_set():
-            raise _Stopped
+            raise Stopped
         self.impressions = self._before + impressions
 
 

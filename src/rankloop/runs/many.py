@@ -18,7 +18,16 @@ from rankloop.engines import Engine, engine
 from rankloop.errors import RankloopError, SettingsError
 from rankloop.gpu import Request
 from rankloop.learners import Learner
-from rankloop.runs.batches import Device, placed, planned, reasons_in_words, reasons_of, require_device
+from rankloop.runs.batches import (
+    Device,
+    Stopped,
+    load_of,
+    placed,
+    planned,
+    reasons_in_words,
+    reasons_of,
+    require_device,
+)
 from rankloop.runs.run import Run, manifest_of
 from rankloop.runs.runs import Place, Runs
 from rankloop.settings import is_whole, require_seed, require_whole_number
@@ -167,10 +176,6 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Stopped(BaseException):
-    """Somebody lost patience: a thread ends at its next look around."""
-
-
 def _on_engine(jobs: list[_Job], on: str | Engine, workers: int, update: Update) -> list[Run]:
     """Run all jobs on an engine; if one fails, the others are stopped."""
     done = [0] * len(jobs)
@@ -209,7 +214,7 @@ def _starter(
     def looking_around(index: int) -> Callable[[int], None]:
         def look(impressions: int) -> None:
             if stopped.is_set():
-                raise _Stopped
+                raise Stopped
             done[index] = impressions
 
         return look
@@ -239,7 +244,7 @@ def _on_device(jobs: list[_Job], workers: int, update: Update) -> list[Run]:
     made: dict[int, Run] = {}
     with Device() as device:
         started: dict[Future[Any], list[int]] = {}
-        for batch in planned([jobs[index].impressions for index in mine]):
+        for batch in planned([load_of(Request(*jobs[index])) for index in mine]):
             indices = [mine[place] for place in batch]
             started[device.submit([Request(*jobs[index]) for index in indices])] = indices
 

@@ -21,7 +21,7 @@ _CALLED = {"label": "method"}
 _SAME = 1e-6  # values are kept in single precision
 
 
-class ByQuery(NamedTuple):
+class ComparedQueries(NamedTuple):
     """One method against another on the test queries of a collection.
 
     Attributes:
@@ -70,7 +70,7 @@ class ByQuery(NamedTuple):
 
 def compare_queries(
     results: Results, folder: Path, label: str, against: str, *, name: str | None = None, **place: Any
-) -> list[ByQuery]:
+) -> list[ComparedQueries]:
     """One method against another, query by query, wherever both were run; `place` narrows it (`user="noisy"`).
 
     `name` is a metric of the study, nDCG unless given.
@@ -104,7 +104,7 @@ def _paired(ours: list[Record], theirs: list[Record]) -> list[tuple[Record, Reco
     return [(record, rivals[place]) for record in ours if (place := (record.seed, record.fold)) in rivals]
 
 
-def _compared(folder: Path, pairs: list[tuple[Record, Record]], wanted: Metric) -> ByQuery:
+def _compared(folder: Path, pairs: list[tuple[Record, Record]], wanted: Metric) -> ComparedQueries:
     values: dict[tuple[int | None, int], list[tuple[float, float]]] = defaultdict(list)
     for ours, theirs in pairs:
         ids, mine = _values(folder, ours, wanted)
@@ -116,7 +116,7 @@ def _compared(folder: Path, pairs: list[tuple[Record, Record]], wanted: Metric) 
                 values[ours.fold, query].append((a, b))
     means = np.array([np.mean(seen, axis=0) for seen in values.values()]).reshape(-1, 2)
     first, second = pairs[0]
-    return ByQuery(
+    return ComparedQueries(
         metric=wanted, label=first.label, against=second.label, collection=first.collection, user=first.user,
         queries=list(values), ours=means[:, 0], theirs=means[:, 1], pairs=len(pairs),
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Where the runs of a study are computed: on an engine one by one, on a device in batches, or both at once."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection as Some
 from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +13,7 @@ from rankloop.data import Collection, load
 from rankloop.display import counted
 from rankloop.engines import Engine
 from rankloop.gpu import Request
-from rankloop.runs.batches import Device, engine_name, planned
+from rankloop.runs.batches import Device, Load, engine_name, load_of, planned
 from rankloop.runs.run import Run
 from rankloop.simulation import simulate
 from rankloop.studies.found import Group, group_of
@@ -45,7 +46,7 @@ class Chosen:
         self._known: dict[tuple[Any, ...], str | None] = {}
         self._why: str | None = None
         self._beside: dict[str, set[str]] = {}
-        self.device: set[str] = set()
+        self.device: dict[str, Load] = {}
 
     def engine(self, cell: Cell, data: Collection, place: Group) -> str:
         """The engine of a cell; whether there is code for it is asked once for all seeds."""
@@ -58,10 +59,10 @@ class Chosen:
         self._why = self._known[alike]
         return engine_name() if self._why is None else CPU
 
-    def note(self, engine: str, key: str) -> None:
+    def note(self, engine: str, key: str, cell: Cell, data: Collection) -> None:
         """Remember where the run with this key, of the cell last asked about, belongs."""
         if engine:
-            self.device.add(key)
+            self.device[key] = load_of(request_of(cell, data))
         elif self._why is not None:
             self._beside.setdefault(self._why, set()).add(key)
 
@@ -127,9 +128,9 @@ class OnEngine:
 class OnDevice:
     """Runs on a device, in batches. Collections are opened as they are needed, and once."""
 
-    def __init__(self, device: Device, missing: list[Keyed]) -> None:
+    def __init__(self, device: Device, missing: list[Keyed], loads: Mapping[str, Load]) -> None:
         self._device = device
-        batches = planned([cell.impressions for cell, _ in missing])
+        batches = planned([loads[key] for _, key in missing])
         self._waiting = [[missing[index] for index in batch] for batch in batches][::-1]
         self._opened: dict[Group, Collection] = {}
         self._known: dict[bytes, Any] = {}
@@ -188,10 +189,10 @@ def _giver(one: Run | Exception) -> Callable[[], Run]:
     return give
 
 
-class Standing:
+class WorkDone:
     """What has been done of so much work, on the CPU and on a device; the slower of them tells how far it is."""
 
-    def __init__(self, missing: list[Keyed], costs: dict[str, float], device: frozenset[str]) -> None:
+    def __init__(self, missing: list[Keyed], costs: dict[str, float], device: Some[str]) -> None:
         self._costs, self._device, self._total = costs, device, len(missing)
         self._work = {True: 0.0, False: 0.0}
         for _, key in missing:

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure as Drawing
 from rankloop.display import p_equals, signed
 from rankloop.display.pictures import calm, save
 from rankloop.errors import SettingsError
-from rankloop.studies.by_query import ByQuery
+from rankloop.studies.by_query import ComparedQueries
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _OURS, _THEIRS = "#D55E00", "#0072B2"
 
 
-def write_queries(compared: Sequence[ByQuery], path: Path, worst: int = 10) -> Path:
+def write_queries(compared: Sequence[ComparedQueries], path: Path, worst: int = 10) -> Path:
     """Draw comparisons into a file, one row of panels for each."""
     if path.suffix not in SUFFIXES:
         raise SettingsError(f"a picture is a {', '.join(SUFFIXES)} file; got {path}")
@@ -24,7 +24,7 @@ def write_queries(compared: Sequence[ByQuery], path: Path, worst: int = 10) -> P
         return save(draw_queries(compared, worst), path)
 
 
-def draw_queries(compared: Sequence[ByQuery], worst: int = 10) -> Drawing:
+def draw_queries(compared: Sequence[ComparedQueries], worst: int = 10) -> Drawing:
     """Left, the difference on every query, from the worst to the best; right, the worst with both values."""
     drawing = Drawing(figsize=(10.2, 0.5 + 3.2 * len(compared)), layout="constrained")
     panels = drawing.subplots(len(compared), 2, squeeze=False, width_ratios=(3, 2))
@@ -37,7 +37,7 @@ def draw_queries(compared: Sequence[ByQuery], worst: int = 10) -> Drawing:
     return drawing
 
 
-def _differences(axis: Axes, one: ByQuery) -> None:
+def _differences(axis: Axes, one: ComparedQueries) -> None:
     differences = np.sort(one.differences)
     better, equal, lost = one.tally
     for colour, side in ((_OURS, differences >= 0), (_THEIRS, differences <= 0)):
@@ -54,7 +54,7 @@ def _differences(axis: Axes, one: ByQuery) -> None:
     axis.set_xlim(0, max(1, len(differences) - 1))
 
 
-def _worst(axis: Axes, one: ByQuery, worst: int) -> None:
+def _worst(axis: Axes, one: ComparedQueries, worst: int) -> None:
     chosen = one.worst(worst)
     places = np.arange(len(chosen))
     axis.hlines(places, one.ours[chosen], one.theirs[chosen], color="#999999", linewidth=1.4)

@@ -6,11 +6,12 @@ in flight: on a device, those of a batch.
 """
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,13 +21,14 @@ from rankloop.engines import Engine
 from rankloop.errors import DataError, RankloopError, SettingsError
 from rankloop.files import locked, write_text
 from rankloop.rankers import weight_count
-from rankloop.runs.batches import Device, reasons_in_words
+from rankloop.runs.batches import Device, Load, reasons_in_words
+from rankloop.runs.costs import RECORDING
 from rankloop.runs.run import Run
 from rankloop.sources import fingerprint_of
 from rankloop.studies.found import Group, Met, find_records, group_of
 from rankloop.studies.held import STARTED, Start, note_start
 from rankloop.studies.mistakes import in_one_sentence
-from rankloop.studies.places import Chosen, OnDevice, OnEngine, Place, Progress, Standing, collection_of
+from rankloop.studies.places import Chosen, OnDevice, OnEngine, Place, Progress, WorkDone, collection_of
 from rankloop.studies.records import (
     Results,
     key_of,
@@ -41,7 +43,6 @@ from rankloop.studies.specification import Cell, Study, to_toml
 _MSLR = 125 * 136  # features of its mean query, the unit of learners' costs
 _WHOLE = Start()
 _EVALUATED_PER_SECOND = 4e9  # products of one feature and one weight
-_ON_DEVICE = 2e7  # impressions per second, about: what a device does, for the display
 _WEIGHT_COST, _WEIGHT_SHARE = 1.0, 0.2  # of a network's weight, per feature: microseconds, and beside a linear one's
 
 
@@ -55,8 +56,8 @@ class Plan(NamedTuple):
     missing: list[tuple[Cell, str]]
     opened: dict[Group, Met]
     start: Start
-    device: frozenset[str] = frozenset()
-    """The keys of the runs that a device is to compute; the rest runs on the CPU."""
+    device: Mapping[str, Load] = MappingProxyType({})
+    """The runs that a device is to compute, by key, and what they ask of it; the rest runs on the CPU."""
 
     @property
     def seconds(self) -> float:
@@ -118,11 +119,11 @@ def make_plan(study: Study, cells: list[Cell], folder: Path, start: Start = _WHO
             engine = places.engine(cell, opened[place], place)
             key = key_of(cell, opened[place].content_hash, engine)
             keyed.append((cell, key))
-            costs[key] = cell.impressions / _ON_DEVICE if engine else _seconds(cell, opened[place])
-            places.note(engine, key)
+            places.note(engine, key, cell, opened[place])
+            costs[key] = places.device[key].seconds + RECORDING if engine else _seconds(cell, opened[place])
     met = {place: Met(data.content_hash, data.grades) for place, data in opened.items()}
     start = msgspec.structs.replace(start, beside=reasons_in_words(places.reasons()))
-    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start, frozenset(places.device))
+    return Plan(study, folder, keyed, costs, _missing(folder, keyed, costs), met, start, places.device)
 
 
 def _require_possible(cell: Cell, data: Collection, place: Group, made: set[tuple[Any, ...]]) -> None:
@@ -190,11 +191,11 @@ def run_plan(plan: Plan, engine: Engine, show: Callable[[Progress], None], *, ke
     The device of the plan, if it has one, works beside the engine. With `keep_only` the records are written, and
     nothing is made of them.
     """
-    standing = Standing(plan.missing, plan.costs, plan.device)
+    standing = WorkDone(plan.missing, plan.costs, plan.device)
     with ExitStack() as held:
         places: list[Place] = [OnEngine(engine, plan.on_cpu)]
         if plan.on_device:
-            places.append(OnDevice(held.enter_context(Device()), plan.on_device))
+            places.append(OnDevice(held.enter_context(Device()), plan.on_device, plan.device))
         while any(place.is_busy for place in places):
             for place in places:
                 place.fill()

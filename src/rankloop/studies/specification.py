@@ -19,7 +19,8 @@ from rankloop.data.worlds import WORLDS
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, from_settings, to_settings
 from rankloop.metrics.names import Metric, named, with_ndcg
-from rankloop.settings import explained, require_whole_number
+from rankloop.mistakes import explained
+from rankloop.settings import require_whole_number
 from rankloop.studies.mistakes import in_one_sentence
 
 

@@ -174,7 +174,8 @@ class User(
         Args:
             page_grades: from the top.
             impression: when, for people who change.
-            rows, split: which documents these are, for people who look at attributes.
+            rows: which documents of the split these are, for people who look at attributes.
+            split: where they are from.
         """
         return self._mean(page_grades, impression, rows, split)[0]
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from rankloop.errors import SettingsError
+from rankloop.mistakes import explained
 from rankloop.plugins import HINT
-from rankloop.settings import explained
 from rankloop.users.contract import USERS, User
 
 _PLAIN = "position_based"

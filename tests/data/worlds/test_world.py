@@ -173,7 +173,7 @@ def test_a_world_travels_between_processes():
         assert hash(world) == hash(dataclasses.replace(world))
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 10**400])
 def test_a_scale_that_is_no_size_is_refused(scale):
     with pytest.raises(SettingsError, match="scale must be a positive number"):
         WORLDS["tiny"].blocks("train", scale=scale)

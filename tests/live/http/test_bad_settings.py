@@ -13,7 +13,7 @@ LEARNERS = ("ROLTR", "PDGD", "DBGD", "PMGD", "COLTR", "FixedWeights")
 
 
 BAD_LEARNERS = [
-    ({}, "`learner` is missing"),
+    ({}, "learner: `learner` is missing; use one of 'ROLTR', 'PDGD', "),
     ({"learner": "MDPRank"}, "learner.learner must be one of 'ROLTR', "),
     ({"learner": "Nearest"}, "got 'Nearest'. If Nearest is your own, name the module that brings it"),
     ({"learner": "'; DROP TABLE models"}, "must be one of 'ROLTR', 'PDGD'"),
@@ -55,7 +55,8 @@ BAD_MODELS = [
     ({"features": -1}, "features must be a whole number, at least 1"),
     ({"features": 10_001}, "features must be 1 to 10000"),
     ({"features": 10**30}, "features must be 1 to 10000"),
-    ({"features": []}, "features must be 1 to 10000"),
+    ({"features": []}, "features must be 1 to 10000; got none"),
+    ({"actions": {"": 1}}, "an action's name must be 1 to 64 letters, digits, dots, dashes or underscores"),
     ({"features": ["a", "a"]}, "'a' appears twice"),
     ({"features": ["a", ""]}, "1 to 200 characters"),
     ({"features": ["a" * 201]}, "1 to 200 characters"),
@@ -74,8 +75,13 @@ BAD_MODELS = [
     ({"late_updates": "never"}, "late_updates must be one of 'current', 'drawn'; got 'never'"),
     (
         {"scaling": "sometimes"},
-        "scaling must be one of 'none', 'query', 'robust', 'running' or an object with shift, spread; got 'sometimes'",
+        "scaling must be one of 'none', 'query', 'robust', 'running' or {\"kind\": \"fixed\"} with shift, spread; got "
+        "'sometimes'",
     ),
+    ({"start": "engine"}, 'or {"from": "weights"} with weights, keeps_first, sample, candidates or {"from": '),
+    ({"start": {"feature": "f1"}}, "start: `from` is missing; use one of 'zeros', 'weights', 'incoming'"),
+    ({"actions": ["click", "buy"]}, 'actions must be an object; got a list; send {"click": 0.02, "purchase": 1}'),
+    ({"features": "engine"}, 'got text; send ["bm25", "price"]'),
     ({"scaling": {"kind": "fixed", "shift": [0.0], "spread": [1.0]}}, "1 shifts were given for 2 features"),
     ({"scaling": {"kind": "fixed", "shift": [0.0, 0.0], "spread": [1.0]}}, "as many of one as of the other"),
     ({"scaling": {"kind": "fixed", "shift": [0.0, 0.0], "spread": [1.0, -1.0]}}, "spread must not be negative"),
@@ -100,7 +106,10 @@ BAD_MODELS = [
     ({"guards": {"falls_back": -1}}, "falls_back must be a number, at least 0"),
     ({"guards": {"none": True}}, "guards: unknown field `none`; use control, update_cap, client_pages"),
     ({"colour": "red"}, "unknown field `colour`"),
-    ({"start": "engine"}, "start must be one of 'incoming', 'zeros' or an object with weights, keeps_first"),
+    (
+        {"start": "engine"},
+        "start must be one of 'incoming', 'zeros' or {\"from\": \"weights\"} with weights, keeps_first",
+    ),
     ({"name": 5}, "must be text"),
     ({"name": None}, "must be text"),
 ]

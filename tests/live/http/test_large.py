@@ -55,7 +55,7 @@ def test_a_matrix_is_what_it_is_too(media_type):
     ({"candidates": [{"id": "a", "features": 1}]}, r"'a': features must be an object or a list; got a whole number"),
     ({"candidates": [{"id": "", "features": []}]}, r"candidates\[0\].id must be text, not empty"),
     ({"candidates": [{"id": "a"}]}, r"candidates\[0\]: `features` is missing"),
-    ({"candidates": [{"id": "a", "features": [], "x": 1}]}, r"candidates.0: unknown field `x`; use id, features"),
+    ({"candidates": [{"id": "a", "features": [], "x": 1}]}, r"candidates\[0\]: unknown field `x`; use id, features"),
     ({"sise": 3}, r"unknown field `sise`; use query, client, network, candidates"),
     ({"candidates": [{"id": "a", "features": [0] * 10_001}]}, r"features must be a list, at most 10,000 items"),
 ])  # fmt: skip

@@ -1,12 +1,13 @@
 """Leases beside a database file: one holder at a time, one file for all, and a sentence where there can be none."""
 
+import fcntl
 from pathlib import Path
 
 import pytest
 
 from rankloop.live.errors import StoreError
 from rankloop.live.stores import open_store
-from rankloop.live.stores.file_lease import FileLeases
+from rankloop.live.stores.file_lease import FileLeases, _byte_of, _set
 
 
 @pytest.fixture
@@ -47,6 +48,15 @@ def test_what_is_closed_is_free(both):
     assert not lease.alive()
     lease.release()
     assert other.take("model-1").alive()
+
+
+def test_where_locks_belong_to_processes_a_lease_excludes_all_others_too(both, monkeypatch):
+    one, other = both
+    with monkeypatch.context() as elsewhere:
+        elsewhere.delattr(fcntl, "F_OFD_SETLK")
+        assert one.take("model-1").alive()
+    assert other.take("model-1") is None
+    assert not _set(other._file, fcntl.F_RDLCK, _byte_of("model-1"))  # nor with anybody who would share it
 
 
 def test_a_lease_that_cannot_be_written_is_a_sentence(tmp_path):

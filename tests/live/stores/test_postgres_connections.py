@@ -131,11 +131,12 @@ def test_a_process_asks_for_few_connections_however_many_threads_read(store, pos
 
 
 def test_a_server_that_hangs_is_not_waited_for_by_a_service_and_it_goes_on_by_itself(postgres_server, monkeypatch):
-    store = open_store(f"{postgres_server.new_log()}&connect_timeout=2", serving=True)
+    store = open_store(postgres_server.new_log(), serving=True)
     assert settled(store, *shows([0])) == [1]
     lease = store.lease("model-1")
     with postgres_server.hanging(), monkeypatch.context() as impatient:
         impatient.setattr(postgres_connections, "ANSWER_SECONDS", 0.2)
+        impatient.setitem(store._server._parameters, "connect_timeout", "2")  # the least that libpq knows
         for waits in (store.last_offset, lambda: settled(store, *shows([1]))):
             assert "check the address, and that the server is up" in sentence(waits)
         assert not lease.alive()

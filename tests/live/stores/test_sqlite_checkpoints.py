@@ -45,7 +45,7 @@ def test_it_is_time_when_what_was_written_and_what_was_found_exceed_the_limit(tm
     checkpointer.consider(100_000 - 40_000 - COMMIT_BYTES)
     assert not checkpointer._wanted.is_set()
     checkpointer.consider(0)
-    assert copied.wait(PATIENCE)
+    assert copied.wait(PATIENCE), "there was no checkpoint"
     checkpointer.stop()
 
 
@@ -62,7 +62,7 @@ def test_a_checkpoint_that_fails_ends_nothing(tmp_path, monkeypatch):
     checkpointer = Checkpointer(tmp_path / "none", Locked, nullcontext())
     for _ in range(2):
         checkpointer.consider(1)
-        assert tried.acquire(timeout=PATIENCE)
+        assert tried.acquire(timeout=PATIENCE), "no checkpoint was tried"
     checkpointer.stop()
 
 

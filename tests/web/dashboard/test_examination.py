@@ -1,9 +1,10 @@
 """One sentence about how far people look, and when it is which."""
 
+import msgspec
 import numpy as np
 import pytest
 
-from rankloop.learners import DBGD, ROLTR
+from rankloop.learners import DBGD, ROLTR, Posterior
 from rankloop.live.looks import Looks
 from rankloop.live.settings import ModelSettings
 from rankloop.propensities import PowerLaw, learned
@@ -87,3 +88,17 @@ def test_what_a_model_believes_is_relative_to_the_first_rank():
     assert of(ROLTR()) == pytest.approx(STEEP)
     assert of(DBGD()) is None
     assert of(ROLTR(propensities=learned()), lambda m: m.examination.curve.__setitem__(1, 0.7))[1] == 0.7
+    assert of(Posterior(), lambda m: m.log_examination.__setitem__(1, np.log(0.7)))[1] == pytest.approx(0.7)
+
+
+class Halving(DBGD, frozen=True):
+    """A method of somebody's own, which keeps what it takes examination to be nowhere that we know of."""
+
+    def examination_of(self, model, page_size):
+        return 4.0 * 0.5 ** np.arange(page_size)
+
+
+def test_what_a_model_takes_examination_to_be_is_asked_of_its_method():
+    settings = ModelSettings(name="m", features=2, page_size=3, seed=1, learner=DBGD())
+    msgspec.structs.force_setattr(settings, "learner", Halving())
+    assert believed(settings, None).tolist() == [1.0, 0.5, 0.25]

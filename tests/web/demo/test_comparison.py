@@ -8,9 +8,11 @@ import pytest
 
 from rankloop.client import ServiceError
 from rankloop.errors import SettingsError
-from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, RIVALS, Comparison, Rules, Shown, start_of
+from rankloop.web.demo.comparison import MODEL, POSTERIOR, RIVAL, RIVALS, Comparison, DrawnPage, Rules, start_of
 from rankloop.web.demo.engine import engine_order
+from rankloop.web.demo.explaining import order_of
 from rankloop.web.demo.features import FEATURES
+from rankloop.web.demo.pages import EXAMPLES
 
 RANKING = ["a", "b", "c"]
 CANDIDATES = SimpleNamespace(ids=RANKING, features=np.random.default_rng(1).random((3, len(FEATURES)), np.float32))
@@ -40,7 +42,7 @@ class Service:
 
 
 def page(model=MODEL, impression="signed"):
-    return Shown(model, CANDIDATES, impression, RANKING, 0, None if impression else "the store is down")
+    return DrawnPage(model, CANDIDATES, impression, RANKING, 0, None if impression else "the store is down")
 
 
 def taught(service, shown, clicked):
@@ -72,10 +74,8 @@ def test_model_and_rival_are_made_anew_each_with_its_own_method(rival):
     assert service.made[RIVAL]["learner"]["reward"] == rival.learner.reward
     assert service.made[RIVAL]["learner"]["learning_rate"] == rival.learner.learning_rate
     assert service.made[RIVAL]["start"]["weights"] == engine_order().tolist()
-    for made in service.made.values():
-        order, scale = np.array(made["start"]["weights"]), engine_order()
-        np.testing.assert_allclose(order / order.max(), scale / scale.max())
-        assert made["seed"] == 3
+    assert service.made[MODEL]["start"]["weights"] == start_of(POSTERIOR).tolist()
+    assert {made["seed"] for made in service.made.values()} == {3}
 
 
 def test_what_a_page_says_of_a_rival_is_words_and_no_symbols():
@@ -89,9 +89,10 @@ def test_the_only_visitor_of_a_demo_is_not_bounded():
     assert made["guards"]["client_pages"] == made["guards"]["one_sided"] == 0
 
 
-def test_the_model_starts_from_the_engines_order_and_shows_its_best():
-    start = start_of(POSTERIOR)
-    assert np.flatnonzero(start).tolist() == [list(FEATURES).index("engine_rank")]
+def test_the_model_starts_from_the_engines_order_and_shows_its_best(engine):
+    for query in EXAMPLES:
+        candidates = engine.search(query)
+        assert order_of(candidates, start_of(POSTERIOR)) == list(range(len(candidates)))
     assert POSTERIOR.exploration == POSTERIOR.early_exploration == 0.0
 
 

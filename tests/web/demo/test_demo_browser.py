@@ -1,11 +1,13 @@
 """The demo in a real browser, from the first search to the last reset. Pictures of it go to RANKLOOP_SCREENSHOTS."""
 
 import os
-import time
+import re
 from pathlib import Path
 
 import pytest
-from tests.patience import BROWSER_PATIENCE, PATIENCE
+from tests.patience import BROWSER_PATIENCE
+
+from .visiting import click, impression, match, search, shown, start_over, stop, wait_for_visits, wait_until, want
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
@@ -49,64 +51,6 @@ def picture(tmp_path):
         assert (folder / f"{name}.png").stat().st_size > 10_000
 
     return take
-
-
-def start_over(page, rival="nobody"):
-    if page.locator("#rival").input_value() != rival:
-        if not page.locator("#rival").is_visible():
-            page.locator(".reset summary").click()
-        page.select_option("#rival", rival)
-    page.evaluate("document.body.dataset.old = 'yes'")
-    page.locator("#reset").click()
-    page.wait_for_selector("body:not([data-old]) #status[data-visits='0']")
-
-
-def want(page, taste):
-    page.select_option("#taste", taste)
-    page.wait_for_selector(f"#status[data-taste='{taste}']")
-
-
-def search(page, query):
-    page.fill("#q", query)
-    page.keyboard.press("Enter")
-    page.wait_for_selector("[data-query], h2.sentence")
-
-
-def shown(page):
-    """The results, from the top."""
-    return page.locator("#results [data-key]").evaluate_all("rows => rows.map((row) => row.dataset.key)")
-
-
-def impression(page):
-    return page.locator("#results").get_attribute("data-impression")
-
-
-def match(page, line="model"):
-    return int(page.locator(f".curve .name.{line} .value").text_content())
-
-
-def wait_until(page, what, least):
-    """Until a number on the page is large enough. (The browser's own way to wait would need `unsafe-eval`.)"""
-    deadline = time.monotonic() + PATIENCE
-    while page.evaluate(what) < least:
-        assert time.monotonic() < deadline, f"{what} stays at {page.evaluate(what)}; {least} was awaited"
-        page.wait_for_timeout(50)
-
-
-def wait_for_visits(page, count):
-    wait_until(page, "Number(document.querySelector('#status').dataset.visits)", count)
-
-
-def stop(page):
-    page.locator("#stop").click()
-    page.wait_for_selector("#status[data-running='no']")
-
-
-def click(page, place):
-    """Click the result at this place, from 1, and wait for what the page makes of it."""
-    was = impression(page)
-    page.locator("#results button.link").nth(place - 1).click()
-    page.wait_for_selector(f"#results:not([data-impression='{was}'])")
 
 
 def test_a_newcomers_story_one_sentence_a_search_a_click_that_moves_things(visit, picture):
@@ -335,10 +279,15 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     # The page stays where it was, and what the click did is on the screen, however far down it was.
     still(page)
     assert abs(page.evaluate("scrollY") - stood) < 150
+    told, row = (page.locator(one).bounding_box() for one in ("#lesson", "#results li.clicked"))
+    assert row["y"] + row["height"] <= told["y"] or told["y"] + told["height"] <= row["y"]
     page.locator("#results li").last.scroll_into_view_if_needed()
     box = page.locator("#lesson").bounding_box()
     assert box["y"] >= 0
-    assert box["y"] + box["height"] < 740
+    bar = page.locator("#taste").bounding_box()
+    assert box["y"] + box["height"] <= bar["y"]
+    assert bar["y"] + bar["height"] < 740
+    assert re.fullmatch(r".* \d+ of 100", page.locator("#match").inner_text())
     still(page)
     picture(page, "demo-phone", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankloop.web.demo.comparison import Belief, Shown
+from rankloop.web.demo.comparison import Belief, DrawnPage
 from rankloop.web.demo.explaining import bars_of, before_of, is_current, lesson_of, order_of, reason, results_of
 from rankloop.web.demo.features import FEATURES, LABELS
 
@@ -13,18 +13,20 @@ pytestmark = pytest.mark.xdist_group("demo")
 @pytest.fixture
 def shown(engine):
     candidates = engine.search("read csv file")
-    return Shown("rankloop-demo", candidates, "signed", list(candidates.ids[:10])[::-1], 3, None)
+    return DrawnPage("rankloop-demo", candidates, "signed", list(candidates.ids[:10])[::-1], 3, None)
 
 
 def weights_of(seed):
     return np.random.default_rng(seed).normal(size=len(FEATURES))
 
 
-def test_the_reasons_of_a_result_add_up_to_its_score(shown):
+def test_the_reasons_of_a_result_add_up_to_how_far_it_is_from_the_pages_mean(shown):
     weights = weights_of(1)
+    rows = [shown.candidates.ids.index(id) for id in shown.ranking]
+    mean = float((shown.candidates.features[rows].astype(float) @ weights).mean())
     for result in results_of(shown, Belief(weights, 3)):
         row = shown.candidates.ids.index(result.document.id)
-        score = float(shown.candidates.features[row].astype(float) @ weights)
+        score = float(shown.candidates.features[row].astype(float) @ weights) - mean
         assert sum(bar.value for bar in result.reason.bars) + result.reason.others == pytest.approx(score)
         assert result.reason.score == pytest.approx(score)
         assert result.engine_place == row + 1
@@ -63,10 +65,35 @@ def test_a_lesson_tells_where_the_clicked_one_was_and_how_many_moved(shown):
     assert (lesson.before, lesson.after) == (old.index(new[-1]) + 1, len(shown.candidates))
     assert lesson.moved == sum(old[place] != new[place] for place in range(10))
     assert lesson.of == 10
-    steps = dict(zip(LABELS.values(), after - before, strict=True))
-    largest = sorted(steps, key=lambda label: -abs(steps[label]))[:4]
-    assert lesson.more == [label for label in largest if steps[label] > 0]
-    assert lesson.less == [label for label in largest if steps[label] < 0]
+    assert lesson.more == []  # it fell
+
+
+def test_what_lifted_a_result_is_what_it_has_more_of_and_its_bar_is_shown_and_points_that_way(shown):
+    before = weights_of(4)
+    row, page = 8, [shown.candidates.ids.index(id) for id in shown.ranking]
+    apart = shown.candidates.features[row] - shown.candidates.features[page].mean(axis=0)
+    after = Belief(before + apart, 2)
+    lesson = lesson_of(shown, shown.candidates.ids[row], Belief(before, 1), after, learned=True, others=False)
+    assert lesson.after < lesson.before
+    assert lesson.less == []
+    assert lesson.more
+    bars = {bar.label: bar for bar in bars_of(after.weights, 6, lesson.more)}
+    assert len(bars) == 6
+    for label in lesson.more:
+        assert bars[label].value > 0
+        assert apart[list(LABELS.values()).index(label)] > 0
+
+
+def test_what_lowered_a_result_is_told(shown):
+    after, row = weights_of(4), 8
+    page = [shown.candidates.ids.index(id) for id in shown.ranking]
+    apart = shown.candidates.features[row] - shown.candidates.features[page].mean(axis=0)
+    lesson = lesson_of(
+        shown, shown.candidates.ids[row], Belief(after + apart, 1), Belief(after, 2), learned=True, others=False
+    )
+    assert lesson.after > lesson.before
+    assert lesson.more == []
+    assert lesson.less
 
 
 def test_a_click_that_taught_nothing_is_no_lesson(shown):

@@ -17,7 +17,7 @@ from rankloop.data.normalise import normalise
 from rankloop.data.worlds.features import CAUSE, FIELDS, FeaturePlan, Floats, Singles, draw_causes
 from rankloop.data.worlds.plans import istella_plan, mslr_plan, tiny_plan, yahoo_plan
 from rankloop.errors import DataError, SettingsError
-from rankloop.settings import is_number
+from rankloop.settings import is_finite
 
 Block = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32], NDArray[np.uint8]]
 
@@ -209,7 +209,7 @@ class World:
 
 
 def _check_scale(scale: float) -> None:
-    if not (is_number(scale) and math.isfinite(scale) and scale > 0):
+    if not (is_finite(scale) and scale > 0):
         raise SettingsError(f"scale must be a positive number such as 0.1; got {scale!r}")
 
 

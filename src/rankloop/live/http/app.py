@@ -58,11 +58,6 @@ BUSY = error_answer(RequestError("busy", "too many requests are being answered; 
 NOWHERE = error_answer(
     RequestError("no_such_address", "there is nothing at this address; /openapi.json lists what there is")
 ).encoded()
-OTHER_METHOD = error_answer(
-    RequestError(
-        "method_not_allowed", "this address does not support that method; the header allow lists those it does"
-    )
-)
 
 
 class Application:
@@ -204,10 +199,12 @@ async def _routing_error(request: Request, error: Any) -> Any:
     """No such address, or not with this method; to OPTIONS, with which."""
     if error.status_code != 405:
         return NOWHERE
-    allow = (b"allow", ", ".join(sorted(_methods(request))).encode())
+    methods = ", ".join(sorted(_methods(request)))
+    allow = (b"allow", methods.encode())
     if request.method == "OPTIONS":
         return Encoded(204, (allow, *GUARDS), b"")
-    return OTHER_METHOD._replace(headers=(allow,)).encoded()
+    refusal = RequestError("method_not_allowed", f"this address does not support that method; use one of {methods}")
+    return error_answer(refusal)._replace(headers=(allow,)).encoded()
 
 
 def _methods(request: Request) -> set[str]:

@@ -19,13 +19,18 @@ from rankloop.live.log_lines import Sparing
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
 from rankloop.live.settings import NewModelSettings, where_from
-from rankloop.settings import explained
+from rankloop.mistakes import explained
 
 log = logging.getLogger("rankloop.http")
 sparing = Sparing(log)
 
 MSGPACK = "application/msgpack"
 JSON = "application/json"
+UNNUMBERED = re.compile(rb"-?(NaN|Infinity)\b")
+NO_NUMBERS = (
+    "; JSON has no NaN and no Infinity: leave a feature that is not known out, and make the model with a value for "
+    "those that are missing"
+)
 MESSAGE_LENGTH = 1_000
 """Of an error's sentence, at most: it quotes what was sent, and that can be megabytes."""
 
@@ -88,8 +93,15 @@ def decoded(type: Any, body: bytes, media_type: str) -> Any:
         hint = where_from(plain) if type is NewModelSettings else ""
         raise RequestError("invalid_request", message + hint) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RequestError("malformed_body", f"the body cannot be read: {error}") from None
+        hint = NO_NUMBERS if media_type == JSON and UNNUMBERED.match(body, _byte(error)) else ""
+        raise RequestError("malformed_body", f"the body cannot be read: {error}{hint}") from None
     raise RequestError("unsupported_media_type", f"send {JSON} or {MSGPACK}; got content-type {media_type[:80]!r}")
+
+
+def _byte(error: Exception) -> int:
+    """Where msgspec says that JSON ends to be JSON."""
+    found = re.search(r"\(byte (\d+)\)$", str(error))
+    return int(found[1]) if found else 0
 
 
 def media_type_of(headers: dict[bytes, bytes]) -> str:

@@ -7,12 +7,12 @@ from rankloop.interchange import EXPORT_FORMATS, export_model
 from rankloop.live import models
 from rankloop.live.errors import RequestError
 from rankloop.live.exporting import Leaving, leaving, newest_pages
-from rankloop.live.fold import View
 from rankloop.live.http.answers import ExportCheck
 from rankloop.live.http.calls import Answer, Call, attachment
 from rankloop.live.http.declaration import VERSION, Endpoint, Parameter, Reply
 from rankloop.live.registry import LiveModel
 from rankloop.live.service import Service
+from rankloop.live.views import View
 
 FORMAT = Parameter("format", {"type": "string", "enum": list(EXPORT_FORMATS), "default": "json"})
 

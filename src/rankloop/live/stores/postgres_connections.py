@@ -77,7 +77,7 @@ class Server:
     """A connection string, and what this process has open to it."""
 
     def __init__(self, address: str, *, patient: bool = True) -> None:
-        self._limits = None if patient else Limits()
+        self._limits = None if patient else TimeLimits()
         self._parameters = DEFAULTS | _parsed(address)
         self._name = _without_password(self._parameters)
         self._lock = threading.RLock()
@@ -257,7 +257,7 @@ class Server:
             raise StoreError(f"{self}: {_sentence(error)}") from error
 
 
-class Limits:
+class TimeLimits:
     """Cuts connections to a server that takes too long. libpq waits for an answer as long as the other side is there:
     a server that is stopped, or whose disk hangs, is. A thread looks every second whose time is up."""
 

@@ -7,6 +7,8 @@ estimates on pages that were held back.
 
 import msgspec
 
+from rankloop.display import counted
+from rankloop.live.shadow import DRAWN_BY
 from rankloop.live.staleness import is_foreign
 from rankloop.logs.replay.estimating import Evaluation
 from rankloop.logs.replay.folding import Replay
@@ -63,7 +65,8 @@ def conclude(replayed: Replay, evaluation: Evaluation | None) -> Conclusion:
         )
     else:
         verdict = _of_policy_gradient(replayed, pages, sentences)
-    sentences += _earned(evaluation)
+    if not replayed.is_own or evaluation is None:
+        sentences += _earned(evaluation)
     return Conclusion(verdict, worth, pages, sentences)
 
 
@@ -105,12 +108,25 @@ def _earned(evaluation: Evaluation | None) -> list[str]:
                     f"What it would have earned cannot be estimated as usual: {found.reason}.",
                     *_instead(evaluation),
                 ]
-            interval = f"{found.value:+.4f} clicks a page ({found.low:+.4f} to {found.high:+.4f})"
+            interval = f"{found.value:+.4f} {evaluation.unit} a page ({found.low:+.4f} to {found.high:+.4f})"
             if found.low <= 0 <= found.high:
                 return [f"Whether it would have earned more than the live model, this log cannot tell: {interval}."]
-            more = "more" if found.value > 0 else "fewer"
-            return [f"On pages held back it would have earned {more} clicks than the live model then: {interval}."]
-    return ["What it would have earned cannot be estimated from this log: no page was drawn with known probabilities."]
+            more = "more" if found.value > 0 else "fewer" if evaluation.unit == "clicks" else "less"
+            earned = f"{more} {evaluation.unit}"
+            return [f"On pages held back it would have earned {earned} than the live model then: {interval}."]
+    return [_untold(evaluation)]
+
+
+def _untold(evaluation: Evaluation) -> str:
+    """Why no page that was held back tells anything, and what to do unless none of the log does."""
+    reasons = ", ".join(f"{count:,} {why}" for why, count in evaluation.left_out.items())
+    pages = counted(sum(evaluation.left_out.values()), "page")
+    always = all(why.startswith(DRAWN_BY) for why in evaluation.left_out)
+    advice = "" if always else " Hold back more of the log, such as --evaluate 0.9."
+    return (
+        f"What it would have earned cannot be estimated: none of the {pages} held back tells of other policies "
+        f"({reasons}).{advice}"
+    )
 
 
 def _instead(evaluation: Evaluation) -> list[str]:

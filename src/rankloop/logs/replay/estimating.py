@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rankloop.errors import DataError
 from rankloop.live.events import Closing, Event, Group, Impression, Kind, decode
 from rankloop.live.experiments import client_number
-from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
 from rankloop.live.shadow import (
     IMPOSSIBLE,
@@ -25,6 +24,7 @@ from rankloop.live.shadow import (
     logged_policy,
     says_nothing,
 )
+from rankloop.live.views import View
 from rankloop.offpolicy import (
     Estimate,
     Evidence,
@@ -68,10 +68,11 @@ class Evaluation(msgspec.Struct, frozen=True):
         impressions: how many were evaluated.
         left_out: how many were not, by why.
         examination: the probability of examination that the examination model assumes, by rank.
-        values: clicks per page, of the policy that drew the pages and of every candidate.
+        values: clicks or value per page, of the policy that drew the pages and of every candidate.
         differences: paired, of the last candidate and each of the others, but for those that have seen the answers.
         corrected: of the last candidate beside the policy that drew the pages, with limited weights, where what is cut
             off counts as average: something can be said where the others refuse; None without a page.
+        unit: what pages earn: `clicks`, or `value` where the model names its actions.
     """
 
     impressions: int
@@ -80,11 +81,12 @@ class Evaluation(msgspec.Struct, frozen=True):
     values: list[Value]
     differences: list[Value]
     corrected: OffPolicy | None = None
+    unit: str = "clicks"
 
 
 class Evaluator:
     """Collects the evidence of one impression after the other. `drawers`: whose settings drew pages, by reign, if a
-    challenger was ever promoted."""
+    challenger was ever promoted. `unit`: what pages earn."""
 
     def __init__(
         self,
@@ -92,7 +94,9 @@ class Evaluator:
         candidates: list[Candidate],
         theta: NDArray[np.float64],
         drawers: Mapping[int, ModelSettings] | None = None,
+        unit: str = "clicks",
     ) -> None:
+        self._unit = unit
         self._logged = logged
         self._drawers = drawers or {}
         self._corrected = Shadow()
@@ -155,8 +159,9 @@ class Evaluator:
                         Value(policy, name, rule.method, estimate(log, rule)) for policy, log in evidence.items()
                     ]
                     differences += self._differences(name, evidence, rule)
-        corrected = self._corrected.found() if self._clicks else None
-        return Evaluation(len(self._clicks), dict(self.left_out), self._theta.tolist(), values, differences, corrected)
+        corrected = self._corrected.found(self._unit) if self._clicks else None
+        left_out, theta = dict(self.left_out), self._theta.tolist()
+        return Evaluation(len(self._clicks), left_out, theta, values, differences, corrected, self._unit)
 
     def _differences(self, name: str, evidence: dict[str, Evidence], rule: Rules) -> list[Value]:
         last = self._candidates[-1].name

@@ -10,6 +10,7 @@ from pathlib import Path
 from rankloop.errors import SettingsError
 from rankloop.live.events import FOLDED, Event, Kind
 from rankloop.live.fold import Fold
+from rankloop.live.kept import decoded, settings_in
 from rankloop.live.loading import begun, closed_impression, settings_of, sources_of, take_in
 from rankloop.live.settings import ModelSettings
 from rankloop.live.stores import each_event, is_server
@@ -60,7 +61,7 @@ class Replay:
         self._sources = sources_of(store, model)
         own = settings_of(model)
         self.settings = settings or own
-        self.is_own = self.settings == own
+        self.is_own = settings is None or settings == in_force(store, model)
         self.logged = own
         """The settings of the model that drew the pages."""
         self.passed_over: Counter[str] = Counter()
@@ -103,6 +104,12 @@ class Replay:
             return
         event = revalued(event, self.logged, self.settings)
         take_in(self._model.id, self.fold, event, closed_impression(self._store, event))
+
+
+def in_force(store: Reader, model: StoredModel) -> ModelSettings:
+    """A model's settings now: those that it was made with, or of a challenger that took its place."""
+    newest = store.newest_snapshot(model.id)
+    return settings_in(settings_of(model), decoded(newest.state)) if newest else settings_of(model)
 
 
 def snapshot_of(store: Reader, model: StoredModel, version: int) -> Snapshot:

@@ -26,7 +26,8 @@ def draw(replayed: Replayed, path: Path) -> None:
 
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _draw_values(left, replayed.evaluation.values if replayed.evaluation else [])
+    evaluation = replayed.evaluation
+    _draw_values(left, evaluation.values if evaluation else [], evaluation.unit if evaluation else "clicks")
     _draw_weights(right, replayed)
     figure.suptitle(f"{replayed.model}, replayed from {replayed.begins} with {replayed.settings['learner']['learner']}")
     try:
@@ -35,9 +36,9 @@ def draw(replayed: Replayed, path: Path) -> None:
         raise DataError(f"cannot write {path}: {error.strerror or error}") from None
 
 
-def _draw_values(axes: Any, values: list[Value]) -> None:
+def _draw_values(axes: Any, values: list[Value], unit: str) -> None:
     shown = [value for value in values if value.estimate.value is not None and value.method != "clipped"]
-    axes.set_title("estimated clicks per page, 95 % intervals")
+    axes.set_title(f"estimated {unit} per page, 95 % intervals")
     if not shown:
         axes.text(0.5, 0.5, "no estimate", ha="center", transform=axes.transAxes)
         axes.set_axis_off()

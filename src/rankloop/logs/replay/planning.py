@@ -12,7 +12,8 @@ from rankloop.live.requests import Limits
 from rankloop.live.settings import ModelSettings
 from rankloop.live.staleness import is_foldable
 from rankloop.live.start import settled
-from rankloop.settings import explained, parse_setting
+from rankloop.mistakes import explained
+from rankloop.settings import parse_setting
 
 CHANGEABLE = ("scaling", "start", "late_updates", "guards")
 """Of the model's own settings. The others say what is in the log, and cannot be otherwise."""

@@ -14,11 +14,10 @@ import numpy as np
 from rankloop.errors import SettingsError
 from rankloop.learners import to_settings
 from rankloop.live.events import Event, Kind
-from rankloop.live.kept import decoded, settings_in
 from rankloop.live.loading import closed_impression, settings_of
 from rankloop.live.models import cosine
 from rankloop.live.settings import ModelSettings
-from rankloop.live.shadow import examination_of, policy_of
+from rankloop.live.shadow import earned_in, examination_of, policy_of
 from rankloop.live.stores import each_event
 from rankloop.live.stores.contract import Reader
 from rankloop.live.stores.rows import Snapshot, StoredModel
@@ -26,9 +25,9 @@ from rankloop.logs.access import find_model, models_there
 from rankloop.logs.exported import Progress, silent
 from rankloop.logs.replay.concluding import LIVE_THEN, REPLAYED, Conclusion, conclude
 from rankloop.logs.replay.estimating import Candidate, Evaluation, Evaluator
-from rankloop.logs.replay.folding import Replay, live_at, open_log, snapshot_of
+from rankloop.logs.replay.folding import Replay, in_force, live_at, open_log, snapshot_of
 from rankloop.logs.replay.planning import CHANGEABLE, other_settings
-from rankloop.logs.replay.revaluing import revalued
+from rankloop.logs.replay.revaluing import revalued, with_late
 from rankloop.offpolicy import Rules
 from rankloop.settings import require_number, require_whole_number
 
@@ -140,14 +139,14 @@ class _Replaying:
         self._own = settings_of(model)
         changed = options.learner is not None or options.changes
         self._settings = (
-            other_settings(_in_force(store, model), options.learner, options.changes) if changed else self._own
+            other_settings(in_force(store, model), options.learner, options.changes) if changed else self._own
         )
         closings = each_event(store, kinds=(Kind.CLOSED,), model=model.id, at_once=CHUNK)
         self._closings = [event.offset for event in closings]
         begin = None if options.begin is None else snapshot_of(store, model, options.begin)
         self._begins = "the start" if begin is None else f"version {begin.version}"
         self._split = self._last_learned(begin)
-        self._replay = Replay(store, model, self._settings, begin)
+        self._replay = Replay(store, model, self._settings if changed else None, begin)
 
     @property
     def closed(self) -> int:
@@ -174,10 +173,11 @@ class _Replaying:
             evaluation, split_at = self._evaluate(live, progress)
         replayed.follow(last, progress)
         mine, theirs = replayed.fold.ranker.weights, live.fold.ranker.weights
-        comparable = self._settings.learner.scoring_ranker == self._own.learner.scoring_ranker
+        settings = replayed.fold.settings
+        comparable = settings.learner.scoring_ranker == live.fold.settings.learner.scoring_ranker
         return Replayed(
             model=self._model.name,
-            settings=_changeable(self._settings),
+            settings=_changeable(settings),
             own_settings=replayed.is_own,
             begins=self._begins,
             closings=len(self._closings),
@@ -185,7 +185,7 @@ class _Replaying:
             split_at=split_at,
             fates=dict(replayed.fold.fates),
             passed_over=dict(replayed.passed_over),
-            features=self._settings.weight_names,
+            features=settings.weight_names,
             weights=mine.tolist(),
             live_weights=theirs.tolist(),
             distance=float(np.linalg.norm(mine - theirs)) if comparable else None,
@@ -196,14 +196,14 @@ class _Replaying:
         )
 
     def _evaluate(self, live: Replay, progress: Progress) -> tuple[Evaluation, int | None]:
-        then = live_at(self._store, self._model, self._split).fold.view()
+        then, replayed = live_at(self._store, self._model, self._split).fold, self._replay.fold
         candidates = [
-            Candidate(LIVE_THEN, then, policy_of(self._own)),
-            Candidate(LIVE_NOW, live.fold.view(), policy_of(self._own), fair=False),
-            Candidate(REPLAYED, self._replay.fold.view(), policy_of(self._settings)),
+            Candidate(LIVE_THEN, then.view(), policy_of(then.settings)),
+            Candidate(LIVE_NOW, live.fold.view(), policy_of(live.fold.settings), fair=False),
+            Candidate(REPLAYED, replayed.view(), policy_of(replayed.settings)),
         ]
-        theta = examination_of(self._own, then.model, self._options.eta)
-        evaluator = Evaluator(self._own, candidates, theta, live.fold.drawers)
+        theta = examination_of(then.settings, then.view().model, self._options.eta)
+        evaluator = Evaluator(self._own, candidates, theta, live.fold.drawers, earned_in(replayed.settings))
         held_back = [offset for offset in self._closings if offset > self._split]
         chosen = held_back
         if len(held_back) > self._options.at_most:
@@ -211,16 +211,13 @@ class _Replaying:
         for place, offset in enumerate(chosen):
             event = self._store.event(offset)
             assert event is not None, "the log is read as it was at one moment"
-            evaluator.take(revalued(event, self._own, self._settings), closed_impression(self._store, event))
+            closing = event
+            if self._own.has_actions:
+                closing = with_late(event, self._store.ended(self._model.id, event.number))
+            evaluator.take(revalued(closing, self._own, self._settings), closed_impression(self._store, event))
             progress(place + 1, len(chosen))
         first: Event | None = self._store.event(held_back[0])
         return evaluator.conclude(self._options.rules()), first.at if first else None
-
-
-def _in_force(store: Reader, model: StoredModel) -> ModelSettings:
-    """A model's settings now: those that it was made with, or of a challenger that took its place."""
-    newest = store.newest_snapshot(model.id)
-    return settings_in(settings_of(model), decoded(newest.state)) if newest else settings_of(model)
 
 
 def _chosen(store: Reader, name: str | None) -> StoredModel:

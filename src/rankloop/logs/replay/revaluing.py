@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from rankloop.live.events import ENDED, Closing, Event, Late, decode, encode
+from rankloop.live.events import ENDED, Closing, Event, Kind, Late, decode, encode
 from rankloop.live.settings import ModelSettings
 
 Values = Mapping[str, float]
@@ -22,17 +22,25 @@ def revalued(event: Event, own: ModelSettings, other: ModelSettings) -> Event:
     return event._replace(body=encode(changed))
 
 
+def with_late(closing: Event, newest: Event | None) -> Event:
+    """A closing with what came after it; `newest` is the last that is known of the page."""
+    if newest is None or newest.kind != Kind.LATE:
+        return closing
+    late: Late = decode(newest.kind, newest.body)
+    body: Closing = decode(closing.kind, closing.body)
+    return closing._replace(body=encode(replace(body, clicks=late.clicks, actions=late.actions)))
+
+
 def worth(values: Sequence[float], actions: Sequence[int], old: Values, new: Values) -> list[float]:
     """What each rank would have been worth. A click that came with a value of its own keeps it.
 
     >>> worth([0.5, 1.0, 0.7, 0.0], [1, 3, 1, 0], {"click": 0.5, "buy": 1.0}, {"click": 0.25, "buy": 1.0})
     [0.25, 1.0, 0.7, 0.0]
     """
-    if not actions:
-        return list(values)
+    happened = actions or [int(value > 0) for value in values]  # where a click is all there is
     return [
         _most(new, done) if np.float32(value) == np.float32(_most(old, done)) else value
-        for value, done in zip(values, actions, strict=True)
+        for value, done in zip(values, happened, strict=True)
     ]
 
 

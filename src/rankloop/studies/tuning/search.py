@@ -27,7 +27,16 @@ from rankloop.gpu import Request
 from rankloop.learners import Learner, from_settings, require_learner, to_settings
 from rankloop.metrics import names
 from rankloop.metrics.names import Metric
-from rankloop.runs.batches import Device, engine_name, placed, planned, reasons_in_words, reasons_of, require_device
+from rankloop.runs.batches import (
+    Device,
+    engine_name,
+    load_of,
+    placed,
+    planned,
+    reasons_in_words,
+    reasons_of,
+    require_device,
+)
 from rankloop.runs.run import Run
 from rankloop.settings import is_number, require_choice, require_seed, require_whole_number
 from rankloop.simulation import simulate
@@ -266,7 +275,7 @@ _Batches = dict[Future[list[Run | Exception]], list[_Trial]]
 
 def _started(device: Device, asked: Sequence[tuple[_Trial, Request]]) -> _Batches:
     """All of it is under way on the device, in batches, while processes do the rest."""
-    batches = ([asked[index] for index in batch] for batch in planned([trial.impressions for trial, _ in asked]))
+    batches = ([asked[index] for index in batch] for batch in planned([load_of(one) for _, one in asked]))
     return {device.submit([one for _, one in batch]): [trial for trial, _ in batch] for batch in batches}
 
 

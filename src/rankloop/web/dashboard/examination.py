@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from rankloop.live.looks import BEYOND_RANK, NOT_ENOUGH, Looks
 from rankloop.live.settings import ModelSettings
-from rankloop.propensities.learning import LearnedExamination
 
 TRUST = "rankloop propensities LOG --trust"
 FALSE_ALARM = 0.01
@@ -22,17 +21,9 @@ class Sentence(NamedTuple):
 
 
 def believed(settings: ModelSettings, model: Any) -> NDArray[np.float64] | None:
-    """Examination as a model takes it to be, relative to the first rank: learned by now, or assumed for good."""
-    examination = getattr(model, "examination", None)
-    if hasattr(model, "log_examination"):
-        curve = np.exp(model.log_examination)
-    elif isinstance(examination, LearnedExamination):
-        curve = examination.curve
-    elif settings.learner.assumed_propensities is not None:
-        curve = settings.learner.assumed_propensities.at(settings.page_size)
-    else:
-        return None
-    return np.asarray(curve / curve[0])
+    """Examination as a model takes it to be, relative to the first rank."""
+    curve = settings.learner.examination_of(model, settings.page_size)
+    return None if curve is None else np.asarray(curve / curve[0])
 
 
 def sentence(looks: Looks | None, belief: NDArray[np.float64] | None) -> Sentence | None:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankloop.data.naming import plain
-from rankloop.live.fold import View
 from rankloop.live.settings import ModelSettings
+from rankloop.live.views import View
 from rankloop.web.bars import Bar, bar, largest
 from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.recent import Page

@@ -11,7 +11,7 @@ from rankloop.live.challengers import ChallengerSettings
 from rankloop.live.errors import RequestError
 from rankloop.live.experiments import ExperimentSettings
 from rankloop.live.settings import ModelSettings
-from rankloop.settings import explained
+from rankloop.mistakes import explained
 
 T = TypeVar("T")
 FIELDS = {

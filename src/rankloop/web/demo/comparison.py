@@ -18,13 +18,27 @@ from rankloop.web.demo.features import FEATURES
 
 MODEL, RIVAL = "rankloop-demo", "rankloop-demo-rival"
 PAGE_SIZE = 10
-POSTERIOR = Posterior(start_pages=3, exploration=0.0, early_exploration=0.0, half_life=300, memory=0)
-"""Somebody who tries a demo wants to see their click count, so the engine's word is three pages'. What moves on the
-page must have moved because of a click: it shows its best order, and tries nothing out. And tastes change, at the push
-of a button: after 300 pages, half of what they taught is forgotten. It remembers no single documents: the page explains
-every order by its features."""
-FIRST = 2.5
-"""A posterior's weight for `engine_rank` before the first click: scores of 50 candidates then have a spread of ½."""
+POSTERIOR = Posterior(
+    prior_variance=0.3,
+    prior_weight=30,
+    level_shape=0.0,
+    exploration=0.0,
+    early_exploration=0.0,
+    half_life=300,
+    memory=0,
+)
+"""Somebody who tries a demo wants to see their click count. So features are believed to matter ten times as much as
+usual, and that guess is kept for some time; the engine's word keeps its usual fifty pages. (Where it had three, it was
+the one thing that a click could change, and two clicks turned it round.) What moves on the page must have moved because
+of a click: it shows its best order, tries nothing out, and a page without clicks teaches nothing. And tastes change, at
+the push of a button: after 300 pages, half of what they taught is forgotten. It remembers no single documents: the page
+explains every order by its features."""
+FIRST = {"engine_rank": 2.0, "engine_score": 4.0}
+"""A posterior's weights before the first click: the engine's order with about the spread of ½ that it believes in. The
+rank alone would say nothing of the 11th and the 50th, and a click could bring up what hardly matches."""
+LOOKS = 60
+"""Pages without clicks that it sees beforehand. They teach it how much features vary: one page says too little, and a
+feature that hardly varies there would be trusted blindly on the next."""
 _OPEN_SECONDS = 86_400.0  # a page that nobody clicks waits a day: only clicks teach while somebody tries the demo
 
 
@@ -84,8 +98,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 def start_of(learner: Learner) -> NDArray[np.float64]:
     """(features,) weights with which a method starts from the engine's order: a prior's are as large as it would make
     them itself, so that its first lesson does not seem to be about that."""
-    weights = engine_order()
-    return weights / weights.max() * FIRST if learner.start_strength is not None else weights
+    if learner.start_strength is None:
+        return engine_order()
+    return np.array([FIRST.get(name, 0.0) for name in FEATURES])
 
 
 class Belief(NamedTuple):
@@ -95,7 +110,7 @@ class Belief(NamedTuple):
     version: int
 
 
-class Shown(NamedTuple):
+class DrawnPage(NamedTuple):
     """A page that a model drew for these candidates. Without an impression it is a fallback, and teaches nothing."""
 
     model: str
@@ -145,14 +160,14 @@ class Comparison:
         described = await self._client.model(model)
         return Belief(np.array(described["weights"]), described["version"])
 
-    async def show(self, candidates: Candidates, who: str, model: str = MODEL) -> Shown:
+    async def show(self, candidates: Candidates, who: str, model: str = MODEL) -> DrawnPage:
         """The page that a model draws for somebody."""
         page = await self._client.rank(
             model, candidates.ids, candidates.features, query=candidates.query, client=who
         )  # fmt: skip
-        return Shown(model, candidates, page.impression, page.ranking, page.version, page.reason)
+        return DrawnPage(model, candidates, page.impression, page.ranking, page.version, page.reason)
 
-    async def teach(self, shown: Shown, clicked: list[str]) -> bool:
+    async def teach(self, shown: DrawnPage, clicked: list[str]) -> bool:
         """Report what was clicked on a page, close it and wait for the lesson; False if it was closed before."""
         if shown.impression is None:
             raise ServiceError(f"this page cannot be learned from: {shown.reason}")

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop.errors import RankloopError
-from rankloop.web.demo.comparison import Comparison, Rules
+from rankloop.web.demo.comparison import LOOKS, Comparison, Rules
 from rankloop.web.demo.engine import Engine, engine_order
 from rankloop.web.demo.tastes import Taste, taste_of
-from rankloop.web.demo.visitors import Visitors
+from rankloop.web.demo.visitors import HELD_OUT, VISITED, Visitors, plausible_queries
 
 EVERY = 20
 """Visits between two measurements."""
@@ -66,6 +66,7 @@ class Crowd:
         self.taste = taste_of(FIRST_TASTE)
         self.visits = 0
         self.sent = 0
+        self.looks = 0
         self.returned = 0
         """How often somebody had to come again: each time the service skips a number, and later pages differ."""
         self.trouble = ""
@@ -81,12 +82,23 @@ class Crowd:
         """Start over: new models, nobody has visited, the taste stays."""
         async with self._changing:
             await self._halt()
-            self.visits = self.sent = self.returned = 0
+            self.visits = self.sent = self.returned = self.looks = 0
             self.trouble = ""
             self.points.clear()
             self.latest.clear()
             await self._comparison.begin(rules)
+            await self._look_around()
             await self._choose(self.taste)
+
+    async def _look_around(self) -> None:
+        """Let the model see what searches find, without a click: it learns how much features vary, and nothing else."""
+        for query in await asyncio.to_thread(plausible_queries, self._engine, VISITED + HELD_OUT):
+            if self.looks == LOOKS:
+                break
+            shown = await self._comparison.show(self._engine.search(query), "nobody")
+            if shown.impression is not None:
+                await self._comparison.teach(shown, [])
+                self.looks += 1
 
     async def switch(self, name: str) -> None:
         """From now on visitors have this taste; those on their way, too."""

@@ -17,7 +17,7 @@ FEWEST = 1000
 """Visits for which there is room from the beginning, so that the curve grows and the axis stands."""
 
 
-class Line(NamedTuple):
+class CurveLine(NamedTuple):
     """One ranking: its strokes, each as an SVG polyline has its points, and its name beside its last value."""
 
     name: str
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     label_y: float
 
 
-class Mark(NamedTuple):
+class TasteMark(NamedTuple):
     """Where other visitors began to come: what these want. The words stand on one of two levels, left or right."""
 
     x: float
@@ -47,8 +47,8 @@ class Tick(NamedTuple):
 class Curve(NamedTuple):
     """Everything that a template draws, in units of a drawing WIDTH by HEIGHT."""
 
-    lines: list[Line]
-    marks: list[Mark]
+    lines: list[CurveLine]
+    marks: list[TasteMark]
     x_ticks: list[Tick]
     y_ticks: list[Tick]
     width: float = WIDTH
@@ -106,7 +106,7 @@ def _phases(points: Sequence[Point]) -> Iterable[list[Point]]:
     return (list(points[begin:end]) for begin, end in pairwise(begins))
 
 
-def _line(name: str, label: str, points: Sequence[Point], most: int) -> Line:
+def _line(name: str, label: str, points: Sequence[Point], most: int) -> CurveLine:
     strokes = [
         " ".join(f"{_x(point.visits, most)},{_y(getattr(point, name))}" for point in phase)
         for phase in _phases(points)
@@ -114,10 +114,10 @@ def _line(name: str, label: str, points: Sequence[Point], most: int) -> Line:
     ]
     last = getattr(points[-1], name)
     end = (_x(points[-1].visits, most), _y(last))
-    return Line(name, label, strokes, end, percent(last), end[1])
+    return CurveLine(name, label, strokes, end, percent(last), end[1])
 
 
-def _apart(lines: list[Line]) -> list[Line]:
+def _apart(lines: list[CurveLine]) -> list[CurveLine]:
     """The lines with their names moved so far apart that each can be read, none below the axis."""
     placed: dict[str, float] = {}
     lowest = float(HEIGHT - _BOTTOM + _LINE)
@@ -127,13 +127,13 @@ def _apart(lines: list[Line]) -> list[Line]:
     return [line._replace(label_y=round(placed[line.name] + 4, 1)) for line in lines]
 
 
-def _marks(points: Sequence[Point], most: int) -> list[Mark]:
+def _marks(points: Sequence[Point], most: int) -> list[TasteMark]:
     """A mark where each taste begins; none while there has been only one. The last two say what it is."""
     begins = {phase[0].visits: phase[0].taste for phase in _phases(points)} if points else {}
     if len(begins) < 2:
         return []
     marks = [
-        Mark(_x(visits, most), TASTES[taste].wants, _TOP - 10 - _LINE * (at % 2), _anchor(visits, most))
+        TasteMark(_x(visits, most), TASTES[taste].wants, _TOP - 10 - _LINE * (at % 2), _anchor(visits, most))
         for at, (visits, taste) in enumerate(begins.items())
     ]
     return [mark._replace(label="") for mark in marks[:-2]] + marks[-2:]

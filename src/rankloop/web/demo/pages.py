@@ -21,8 +21,8 @@ from rankloop.client import AsyncClient, RefusedError, ServiceError
 from rankloop.errors import RankloopError
 from rankloop.live.errors import RequestError
 from rankloop.live.http.statuses import status_of
-from rankloop.settings import explained
-from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, Rules, Shown
+from rankloop.mistakes import explained
+from rankloop.web.demo.comparison import RIVALS, Belief, Comparison, DrawnPage, Rules
 from rankloop.web.demo.crowd import Crowd
 from rankloop.web.demo.curve import curve_of, percent
 from rankloop.web.demo.engine import Engine
@@ -37,7 +37,7 @@ ADDRESS = "/demo"
 LONGEST_QUERY = 1000
 """Letters of a query that count; the engine looks at no more."""
 VISITORS = 1000
-EXAMPLES = ("temporary directory", "read csv file", "split string", "parse date", "random choice", "OrderedDict")
+EXAMPLES = ("parse json", "read csv file", "split string", "sort list", "http request", "current time")
 """What the page suggests; the first is searched for as long as nothing else is."""
 _REMEMBERED = 500  # pages that can still be clicked
 _CARES = 6  # of the things that a model cares for, those that are shown
@@ -70,7 +70,7 @@ class Demo:
         """Held while models are made anew: whoever watches meanwhile waits, and does not ask for one that is gone."""
         self._beginning = asyncio.Lock()
         self._begun = False
-        self._shown: OrderedDict[str, Shown] = OrderedDict()
+        self._shown: OrderedDict[str, DrawnPage] = OrderedDict()
         self._lesson: Lesson | None = None
         self._clicks = 0
         self._visits_then = 0
@@ -209,7 +209,9 @@ class Demo:
         return RedirectResponse(f"{ADDRESS}?{urlencode({'q': query})}" if query else ADDRESS, 303)
 
     def _page(self, request: Request, template: str, *, belief: Belief, **values: Any) -> Response:
-        crowd = self._crowd
+        crowd, lesson = self._crowd, self._lesson
+        # What a click did is told until the visitors have done more.
+        recent = lesson is not None and crowd.visits - self._visits_then < _SOON
         common = {
             "crowd": crowd,
             "now": crowd.points[-1] if crowd.points else None,
@@ -217,11 +219,10 @@ class Demo:
             "tastes": TASTES,
             "rivals": RIVALS,
             "rival": RIVALS[self._comparison.rules.rival],
-            "lesson": self._lesson,
-            # What a click did is told until the visitors have done more.
-            "recent": self._lesson is not None and crowd.visits - self._visits_then < _SOON,
+            "lesson": lesson,
+            "recent": recent,
             "clicks": self._clicks,
-            "cares": bars_of(belief.weights, _CARES),
+            "cares": bars_of(belief.weights, _CARES, lesson.more + lesson.less if lesson and recent else ()),
             "bars": bars_of(belief.weights),
             "visitors": VISITORS,
             "documents": self._engine.size,

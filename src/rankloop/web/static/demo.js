@@ -28,6 +28,12 @@
   document.addEventListener("htmx:beforeSwap", () => {
     before = { results: find("results"), places: new Map(rows().map((row) => [row.dataset.key, height(row)])) };
   });
+  // On a phone, what a click did is told at the bottom of the screen: the row that it is about must not lie under it.
+  function uncover(row, told) {
+    if (!row || !told || getComputedStyle(told).position !== "sticky") return;
+    const hidden = row.getBoundingClientRect().bottom - told.getBoundingClientRect().top;
+    if (hidden > 0) scrollBy(0, hidden + 8);
+  }
   function glide() {
     const results = find("results");
     if (!before || !results || before.results === results || !before.results) return;
@@ -45,6 +51,7 @@
       row.animate([{ backgroundColor: getComputedStyle(row).getPropertyValue("--moved") }, {}], { duration: 1600, easing: "ease-out" });
     });
     results.dataset.moved = moved;
+    uncover(results.querySelector("li.clicked"), find("lesson"));
     const paths = results.querySelector(".paths");
     if (moved && paths && !still.matches) paths.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 300 });
   }
