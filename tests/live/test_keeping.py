@@ -7,7 +7,7 @@ from rankloop.learners import ROLTR
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Kind, Restored, encode
 from rankloop.live.fold import Fold
-from rankloop.live.keeping import content_of
+from rankloop.live.keeping import content_of, is_same
 from rankloop.live.kept import Kept, summary_of
 from rankloop.live.settings import Guards
 
@@ -43,6 +43,28 @@ def test_a_kept_state_has_a_format_and_one_from_before_there_were_any_is_readabl
     assert Fold.restored(fold.settings, before, fold.offset).state() == fold.state()
     assert fold.is_kept_as(before)
     assert fold.is_kept_as(fold.state())
+
+
+def test_a_state_whose_course_of_the_gain_began_later_is_the_same_and_another_course_is_not():
+    fold = lively(ROLTR()).fold
+    whole = msgspec.msgpack.decode(fold.state()) | {
+        "course": {"since": 0, "every": 10, "passed": 3, "pages": 9, "points": []}
+    }
+    own = msgspec.msgpack.encode(whole)
+
+    def kept(**course):
+        return msgspec.msgpack.encode(whole | {"course": whole["course"] | course})
+
+    without = {name: each for name, each in whole.items() if name != "course"}
+    assert is_same(msgspec.msgpack.encode(without), own)
+    assert is_same(kept(pages=5, passed=1), own)
+    assert not is_same(kept(passed=1), own)  # as many pages, and something else of them
+    assert not is_same(kept(pages=11), own)
+
+
+@pytest.mark.parametrize("damaged", [b"", b"\xc1", b"\xa2\xff\xff", msgspec.msgpack.encode([1, 2])])
+def test_bytes_that_are_no_state_are_none_of_anybody(damaged):
+    assert not lively(ROLTR()).fold.is_kept_as(damaged)
 
 
 def test_a_kept_state_of_a_format_nobody_knows_is_refused_with_a_sentence():

@@ -99,6 +99,13 @@ class Course:
         return {last, changed, changed - 1, anew, anew - 1}
 
 
+def began_later(kept: Any, whole: Any) -> bool:
+    """Whether one of two courses, as states keep them, lacks pages that the other followed."""
+    if whole is None or kept is None:
+        return whole is not None
+    return isinstance(kept, dict) and bool(kept.get("pages", 0) < whole["pages"])
+
+
 def _tone(found: GroupComparison) -> str:
     return "open" if not found.is_clear else "good" if found.learned > found.incoming else "bad"
 

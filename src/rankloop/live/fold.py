@@ -26,7 +26,7 @@ from rankloop.live.experiments import Experiments, client_number
 from rankloop.live.fates import fate_of
 from rankloop.live.guard import Guard
 from rankloop.live.influence import LEAST, Influence
-from rankloop.live.keeping import content_of
+from rankloop.live.keeping import content_of, is_same
 from rankloop.live.kept import (
     FORMAT,
     Kept,
@@ -356,12 +356,8 @@ class Fold:
         return msgspec.msgpack.encode(content_of(self) | {"format": FORMAT})
 
     def is_kept_as(self, state: bytes) -> bool:
-        """Whether kept bytes are this very state. Before there were formats, they had no number; and the course of the
-        gain may have begun later, with the version of rankloop that follows it."""
-        kept, own = msgspec.msgpack.decode(state), msgspec.msgpack.decode(self.state())
-        plain = [{name: each for name, each in one.items() if name != "course"} for one in ({"format": 1} | kept, own)]
-        one, other = (msgspec.msgpack.encode(each, order="sorted") for each in plain)
-        return one == other
+        """Whether kept bytes are this very state, whichever version of rankloop kept them."""
+        return is_same(state, self.state())
 
     def ranks_as(self, other: "Fold") -> bool:
         """Whether another state of this model has learned the same, in every bit."""

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rankloop.learners.contract import arrays_of
+from rankloop.live.course import began_later
+from rankloop.live.kept import FORMAT
 
 if TYPE_CHECKING:
     from rankloop.live.fold import Fold
@@ -47,3 +49,17 @@ def _drawers(fold: "Fold") -> dict[int, bytes]:
     """Whose settings drew pages, but for what a model was made with, which is in its log."""
     own = fold.shadow is None
     return {reign: msgspec.json.encode(settings) for reign, settings in fold.drawers.items() if reign or not own}
+
+
+def is_same(kept: bytes, own: bytes) -> bool:
+    """Whether kept bytes are the same state as these. Before there were formats, they had no number; and the course of
+    the gain may have begun later, with the version of rankloop that follows it."""
+    try:
+        content = {"format": FORMAT} | msgspec.msgpack.decode(kept)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return False
+    whole = msgspec.msgpack.decode(own)
+    if began_later(content.get("course"), whole.get("course")):
+        content["course"] = whole["course"]
+    one, other = (msgspec.msgpack.encode(each, order="sorted") for each in (content, whole))
+    return one == other
