@@ -292,14 +292,14 @@ def test_a_query_is_picked_and_its_orders_stand_beside_each_other_with_reasons(s
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".orders .lead")).to_contain_text("“red shoes”")
     engine, model = (
-        page.get_by_role("region", name=name).locator(".document") for name in ("Your engine", "The model")
+        page.get_by_role("region", name=name).locator(".document") for name in ("Your engine", "The learned order")
     )
     assert engine.all_inner_texts() == list("abcdefgh")
     assert sorted(model.all_inner_texts()) == list("abcdefgh")
-    first = page.get_by_role("region", name="The model").locator("details").first
+    first = page.get_by_role("region", name="The learned order").locator("details").first
     first.locator("summary").click()
     expect(first.locator(".bars .name").first).to_be_visible()
-    expect(page.get_by_role("region", name="The model")).to_contain_text(re.compile(r"\d clicks?"))
+    expect(page.get_by_role("region", name="The learned order")).to_contain_text(re.compile(r"\d clicks?"))
     page.screenshot(path=pictures / "queries.png", full_page=True)
     page.get_by_role("complementary", name="Queries").get_by_role("link").first.click()
     expect(page.locator(".picks [aria-current]")).to_have_count(1)

@@ -37,6 +37,11 @@ class Watched:
 
         store._connect = watched
 
+    @property
+    def questions(self):
+        """What was asked, but for single states: a slow machine keeps more of them for the same pages."""
+        return [sql for sql in self.statements if "AND version = " not in sql]
+
     def count(self):
         self.steps += 100
         return 0
@@ -72,7 +77,7 @@ def test_thirty_times_the_pages_are_no_more_work(logs, over):
     assert [sum(ranks[0].shown for ranks in reading.ever.values()) for reading in (few, many)] == [500, 15_000]
     # Fifteen thousand pages may fall into one minute more than five hundred, and reading a deeper tree takes a little.
     assert much.steps < 1.3 * little.steps + 3_000
-    assert len(much.statements) == len(little.statements)
+    assert len(much.questions) == len(little.questions)
 
 
 def test_no_question_to_the_store_reads_a_whole_table(logs):
