@@ -150,7 +150,8 @@ def _evidence_of(acts: Acts, place: int, name: str, value: float, *, controlled:
         ratio, low, high = found.ratio()
         sure = found.sure
         high = high if np.isfinite(high) else None
-        sentence = f"{_change(ratio)} {name} ({_change(low)} to {_change(high) if high is not None else 'any'})"
+        most = "any" if high is None else _change(high)
+        sentence = f"{name}: {_change(ratio)} per page ({_change(low)} to {most})"
     count, late = acts.counts[place], acts.late[place]
     return ActionEvidence(name, value, count, late, learned, incoming, ratio, low, high, sure, sentence)
 
