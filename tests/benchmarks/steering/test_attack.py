@@ -1,6 +1,7 @@
 """Attackers click on all that the vendor sells, people come whatever they do, and what was taught is undone."""
 
 import numpy as np
+import pytest
 from benchmarks.shop.__main__ import readme_model
 from benchmarks.steering.attack import FIRST_BOT, PAGES_OF_A_BOT, Attack, Vendor, settings_of, steered, undone
 
@@ -29,6 +30,7 @@ def test_without_suspects_folding_again_gives_the_same_bits():
     assert np.isclose(again.place.mean_rank, made.vendor.place(made.fold).mean_rank)
 
 
+@pytest.mark.long
 def test_a_botnet_undone_leaves_its_vendor_where_it_would_be_had_nobody_come():
     """People's pages were drawn by a model that the bots had taught; what is left must not be held against the vendor
     (it was: 7.2 places lower)."""
