@@ -35,9 +35,9 @@ def device_seconds(
     Rates are those of `make bench-gpu` at commit 6bac707 with MSLR's shape, a seed each: ROLTR and MDPRank 31 million
     impressions a second, PDGD 41, DBGD 11.8, PMGD 3.7, COLTR 2.88; Posterior 0.49 million with 136 features, 0.19 with
     220 and 12,400 with 700; 9,035 rankers a second on 16,000 held-out queries. 9,200 runs of 2.0 billion impressions
-    took 248 s in all, 20 ms a run beside learning. `benchmarks/gpu/` has figures of earlier commits, a few percent
-    apart (rankers: 10,860). Other shapes follow from what bounds a method. With 700 features PMGD and COLTR take longer
-    than this says: 1,200 runs, of DBGD, PMGD and COLTR, took more than 183 s.
+    took 248 s in all, 20 ms a run beside learning (`benchmarks/gpu/figures.json`, `blocks.json`, `paper.json`). Other
+    shapes follow from what bounds a method. With 700 features PMGD and COLTR take longer than this says: 1,200 runs, of
+    DBGD, PMGD and COLTR, took more than 183 s.
 
     Args:
         candidates: of a query, on average.
