@@ -31,15 +31,22 @@ TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PORTS = {"serve": "8080", "demo": "8090", "report": "8100"}
 """Where the commands that serve listen unless they are told otherwise."""
 
-BRIEFLY = {
-    "late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--picture", "late.png"),
-    "values.py": ("--seeds", "1", "--visits", "600"),
-}
+BRIEFLY = {"late_clicks.py": ("--seeds", "2", "--impressions", "4000", "--picture", "late.png")}
 """What an example is asked for here, where all of it would take long: every delay and method, fewer pages."""
+TESTED_APART = {"shop_with_postgres.py", "shop_with_sqlite.py", "values.py"}
+"""Examples that tests/test_examples.py runs."""
 
 
-LONG = {"extending.md", "interleaving.md", "log.md", "replay.md", "studies.md"}
-"""Pages whose commands take ten seconds of a processor and more: `make test-long`."""
+LONG = {
+    "challengers.md", "extending.md", "how-to.md", "interleaving.md", "late_clicks.py", "log.md", "notebook.md",
+    "replay.md", "studies.md", "study-viewer.md", "tutorial.md", "users.md",
+}  # fmt: skip
+"""Pages whose commands take four seconds of a processor and more, and an example that does: `make test-long`."""
+
+
+def each(paths):
+    """A test for each of these files; where that takes long, among the longest."""
+    return [pytest.param(path, marks=[pytest.mark.long] * (path.name in LONG), id=path.name) for path in paths]
 
 
 def commands(page):
@@ -49,19 +56,12 @@ def commands(page):
 
 def test_there_are_commands_to_try():
     assert sum(len(commands(page)) for page in PAGES) > 10
-    assert {page.name for page in PAGES if commands(page)} > LONG
+    assert {page.name for page in PAGES if commands(page)} | BRIEFLY.keys() > LONG
 
 
 @pytest.mark.slow
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG), id=page.name)
-        for page in PAGES
-        if commands(page)
-    ],
-)
+@pytest.mark.parametrize("page", each(page for page in PAGES if commands(page)))
 def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request):
     if any("MQ2008" in command for command in commands(page)):
         (tmp_path / "MQ2008").symlink_to(request.getfixturevalue("shared_data") / "MQ2008")
@@ -213,10 +213,7 @@ def test_every_block_of_toml_is_a_study_that_runs(text, tmp_path):
 
 @pytest.mark.process
 @pytest.mark.parametrize(
-    "example",
-    # Those that need a service have a test of their own.
-    sorted({*(ROOT / "examples").glob("*.py")} - {*(ROOT / "examples").glob("shop_with_*.py")}),
-    ids=lambda path: path.name,
+    "example", each(path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in TESTED_APART)
 )
 def test_examples_run(example, tmp_path):
     done = run([sys.executable, str(example), *BRIEFLY.get(example.name, ())], cwd=tmp_path)

@@ -27,7 +27,9 @@ def test_a_shop_behind_sqlite_learns_what_its_visitors_want(tmp_path):
     with Serving(tmp_path) as service:
         before, after = clicks_per_page(run([*words, service.url]))
         assert after > 1.2 * before
-        assert clicks_per_page(run([*words, service.url]))[1] > 1.2 * before  # again, with the model that is there
+        # Again, with the model that is there: it knows already, and few visitors are enough.
+        again = "import sys, shop_with_sqlite as it; it.shop(it.Engine(), sys.argv[1], visits=20)"
+        assert clicks_per_page(run([sys.executable, "-c", again, service.url], cwd=EXAMPLES))[1] > 1.2 * before
 
 
 def test_a_shop_behind_postgresql_does_too(tmp_path, postgres_address):
