@@ -9,6 +9,7 @@ import pytest
 from tests.patience import PATIENT, end, wait_until
 
 from rankloop.home import home
+from rankloop.web.demo.comparison import LOOKS, MODEL
 from rankloop.web.demo.engine import Engine
 
 from ...live.serving import free_port
@@ -48,6 +49,13 @@ class Demonstration:
         """The points of the chart."""
         return httpx.get(f"{self.url}/demo/curve.json").json()["points"]
 
+    def untouched(self):
+        """Whether it is as after starting over: nobody has been there, and the model has learned from nothing. Starting
+        over is half a second of a processor, and most tests only look."""
+        models = httpx.get(f"{self.url}/v1/models").json()["models"]
+        begun = [(model["name"], model["version"]) for model in models] == [(MODEL, LOOKS)]
+        return begun and [point["visits"] for point in self.curve()] == [0]
+
     def weights(self, model="rankloop-demo"):
         """What a model of the service believes, as its API tells it."""
         return httpx.get(f"{self.url}/v1/models/{model}").json()["weights"]
@@ -55,7 +63,7 @@ class Demonstration:
 
 @pytest.fixture(scope="session")
 def demonstration(tmp_path_factory, engine):
-    """One demo for all tests of a worker; they are in one group, and start over before they begin."""
+    """One demo for all tests of a worker; they are in one group, and begin where it has just started over."""
     demo = Demonstration(tmp_path_factory.mktemp("demo"))
     yield demo
     demo.stop()
