@@ -36,8 +36,13 @@ MODULES = [
     "matplotlib.pyplot",
     "matplotlib.backends.backend_svg",
     "pandas",  # pyarrow asks for it when the first table is written
+    "pyarrow.dataset",
+    "pyarrow.pandas_compat",
     "pyarrow.parquet",
+    "scipy.stats",  # half a second of a processor, for whoever reports means
+    "tomli_w",
     "typer._adapters",
+    "typer.rich_utils",
     "tests.compiled",
 ]
 """What is imported beforehand; what has another name by now is imported when it is needed."""

@@ -15,8 +15,18 @@ pytestmark = pytest.mark.process
 SMALL = ("--data", "tiny", "--scale", 1, "--impressions", 200, "--repeats", 2)
 
 
-def test_the_main_job_makes_a_table_a_picture_and_numbers(tmp_path):
-    done = run([*COMMAND, "run", *map(str, SMALL)], cwd=tmp_path)
+def as_people_do(*words, cwd):
+    """In a process that imports everything anew, and so do its workers: eight seconds of a processor."""
+    return run([*COMMAND, *map(str, words)], cwd=cwd)
+
+
+def at_once(*words, cwd):
+    return preloaded.run(*words, cwd=cwd, forks=True)
+
+
+@pytest.mark.parametrize("started", [at_once, pytest.param(as_people_do, marks=pytest.mark.long)])
+def test_the_main_job_makes_a_table_a_picture_and_numbers(tmp_path, started):
+    done = started("run", *SMALL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("DBGD", "PMGD", "COLTR", "PDGD", "ROLTR", "MDPRank"):
         assert len(re.findall(rf"^{name} +\d", done.stdout, flags=re.MULTILINE)) == 2  # once for each user
