@@ -1,5 +1,7 @@
 """Who clicks for one thing alone is found among people with tastes of their own, and nobody else is."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ SETTINGS = ModelSettings(name="m", features=FEATURES, page_size=5, seed=1)
 CANDIDATES = 12
 
 
+@cache
 def name(client: int) -> bytes:
     return np.random.default_rng(client).bytes(16)
 
@@ -38,10 +41,17 @@ def visits(clients, pages: int, clicks, seed: int = 1, group: Group = Group.LEAR
         yield Event(1, 1, int(Kind.SHOWN), page, 0, name(client), body), Closing(1, told, "asked")
 
 
+@cache
+def taste_of(client):
+    return 0.3 * np.random.default_rng(client).normal() + 0.5
+
+
+BY_RANK = 0.35 / np.sqrt(np.arange(1, 6))
+
+
 def as_people_do(random, client, X, documents):
     """By rank, and by a taste for ratings that is everybody's own."""
-    taste = 0.3 * np.random.default_rng(client).normal() + 0.5
-    return random.random(5) < 0.35 / np.sqrt(np.arange(1, 6)) * np.exp(taste * np.clip(X[:, 1], -1, 1) - 0.3)
+    return random.random(5) < BY_RANK * np.exp(taste_of(client) * X[:, 1].clip(-1, 1) - 0.3)
 
 
 def for_the_vendor(random, client, X, documents):

@@ -335,7 +335,7 @@ def test_a_full_memory_of_documents_is_the_same_bits_after_a_restart_and_survive
     """More documents than there is room for: who had to make room for whom is in the state, too."""
     monkeypatch.setattr("tests.logs.writing.QUERIES", 100)
     learner = Posterior(memory=1, half_life=half_life)
-    log = Log.filled(store, model_settings(learner=learner, scaling="robust"), impressions=150)
+    log = Log.filled(store, model_settings(learner=learner, scaling="robust"), impressions=90)
     merits = log.fold.ranker.model.merits
     assert merits.taken[0] == FILL * merits.keys.size
     for kept in store.snapshots(log.model):
@@ -344,7 +344,7 @@ def test_a_full_memory_of_documents_is_the_same_bits_after_a_restart_and_survive
         for event in store.events(kept.offset, 1_000_000, kinds=FOLDED, model=log.model):
             again.apply(event, closed_impression(store, event))
         assert again.state() == log.fold.state()
-    log.roll_back(100)
+    log.roll_back(60)
     log.visit(20)
     log.snapshot()
     assert problems(address) == []

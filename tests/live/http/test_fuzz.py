@@ -29,8 +29,8 @@ from .running import MSGPACK, everything
 
 pytestmark = [pytest.mark.xdist_group("live-http-fuzz"), pytest.mark.slow]
 
-EXAMPLES = 15
-"""For each address, and as many again that break the document's rules."""
+FEW, MANY = 8, pytest.param(30, marks=pytest.mark.long)
+"""Requests for each address, and as many again that break the document's rules."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -52,10 +52,7 @@ def takes_something(method, path):
 GOOD, BAD = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 OPERATIONS = [(route.method, route.path, GOOD) for route in ENDPOINTS]
 OPERATIONS += [(method, path, BAD) for method, path, _ in OPERATIONS if takes_something(method, path)]
-bounded = settings(
-    max_examples=EXAMPLES, database=None, derandomize=False, phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+bounded = settings(database=None, derandomize=False, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
 
 @schemathesis.serializer(MSGPACK)
@@ -86,12 +83,13 @@ def lead_somewhere(app, case):
         app.model("fuzzed", 2, scaling="none")
 
 
+@pytest.mark.parametrize("examples", [FEW, MANY])
 @pytest.mark.parametrize(("method", "path", "mode"), OPERATIONS)
-def test_whatever_the_document_allows_or_forbids_is_answered_as_it_says(app, method, path, mode):
+def test_whatever_the_document_allows_or_forbids_is_answered_as_it_says(app, method, path, mode, examples):
     operation = SCHEMA[path][method]
 
     @seed(1)
-    @bounded
+    @settings(bounded, max_examples=examples)
     @given(case=operation.as_strategy(mode), known=st.booleans())
     def check(case, known):
         if known and mode is GOOD:
