@@ -265,6 +265,14 @@ def test_text_is_readable_in_light_and_dark(visit, picture, scheme):
     assert page.evaluate(CONTRASTS) >= 4.5
 
 
+def test_on_a_phone_nothing_is_seen_between_what_they_want_and_the_button_that_sends_them(visit):
+    """A stripe of the results went through the bar at the bottom."""
+    page = visit(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    wants, send = (page.locator(f".crowd {part}").bounding_box() for part in (".taste", ".sender"))
+    assert wants["y"] < send["y"] <= wants["y"] + wants["height"]
+    assert page.locator("#taste").bounding_box()["y"] + page.locator("#taste").bounding_box()["height"] <= send["y"]
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen(visit, picture):
     page = visit(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
     search(page, "read csv file")

@@ -24,7 +24,7 @@ HOSTILE = """<script>alert(1)</script>"'><img src=x onerror=alert(2)> csv {{ 777
 def browser(demonstration):
     """Somebody who keeps cookies, on a demo that starts over."""
     with httpx.Client(base_url=demonstration.url, timeout=PATIENCE, follow_redirects=True) as client:
-        assert act(client, "reset").status_code == 200
+        assert demonstration.untouched() or act(client, "reset").status_code == 200
         yield client
 
 
@@ -80,7 +80,7 @@ def test_a_click_teaches_the_model_and_the_page_says_what_moved(browser, demonst
     assert re.search(r"Results (with|that) [^.]+ now count more\.", taught.text)
     assert taught.text.count("your click</span>") == 1
     assert before(taught) == found
-    assert "After 1 click of yours" in taught.text
+    assert "After 1 click by you" in taught.text
     assert np.flatnonzero(np.abs(untaught) > 1e-12).tolist() == np.flatnonzero(start_of(POSTERIOR)).tolist()
     assert demonstration.weights() != untaught
 

@@ -30,6 +30,13 @@ def test_where_no_word_is_found_the_first_sentence_stands():
     assert of("", "needle") == ("", ())
 
 
+def test_marks_around_code_are_not_shown():
+    """“Deserialize ``s`` (a ``str``, ``bytes`` …”, in the fifth result of the demo's first page."""
+    assert of("Read ``fp`` with `read`, see :func:`json.load`.", "read").text == "Read fp with read, see json.load."
+    found = of("First. Then read the ``file``.", "file")
+    assert [found.text[start:end] for start, end in found.marks] == ["file"]
+
+
 def test_markup_in_a_documentation_stays_text():
     assert of("<script>alert(file)</script>", "file").text == "<script>alert(file)</script>"
 

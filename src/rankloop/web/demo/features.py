@@ -42,14 +42,14 @@ FEATURES: dict[str, str] = {
 """The features in order, each with its rule, which the functions below follow."""
 
 LABELS: dict[str, str] = {
-    "engine_rank": "the engine's favourite",
+    "engine_rank": "the engine’s favourite",
     "engine_score": "matches well overall",
     "bm25_name": "rare words in its name",
     "bm25_module": "rare words in its module",
-    "bm25_signature": "rare words in how it is called",
+    "bm25_signature": "rare words in its signature",
     "bm25_doc": "rare words in its text",
-    "name_exact": "is just what was typed",
-    "name_prefix": "begins with what was typed",
+    "name_exact": "named exactly as typed",
+    "name_prefix": "name starts with the query",
     "name_coverage": "all words in its name",
     "module_match": "all words in its module",
     "summary_coverage": "all words in its first sentence",
@@ -71,8 +71,8 @@ LABELS: dict[str, str] = {
 RESULTS: dict[str, str] = {
     "engine_rank": "that the engine favours",
     "engine_score": "that match well overall",
-    "name_exact": "that are just what was typed",
-    "name_prefix": "that begin with what was typed",
+    "name_exact": "named exactly as typed",
+    "name_prefix": "whose name starts with the query",
     "is_module": "that are modules",
     "is_class": "that are classes",
     "is_function": "that are functions",
@@ -91,7 +91,7 @@ def results_with(label: str) -> str:
     ('with a long explanation', 'that need no import', 'with all words in their name')
     """
     name = next(name for name, known in LABELS.items() if known == label)
-    words = label.replace(" its ", " their ").replace("how it is called", "how they are called")
+    words = label.replace(" its ", " their ")
     return RESULTS.get(name, f"with {words}")
 
 

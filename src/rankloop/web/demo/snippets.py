@@ -1,5 +1,6 @@
 """The passage of a documentation that shows why it was found: plain text, and which stretches of it to mark."""
 
+import re
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -8,6 +9,10 @@ from rankloop.web.demo.words import words
 
 LENGTH = 200
 _LOOKED_AT = 4000  # letters of a documentation; a whole module's would take milliseconds
+
+
+_ROLE = re.compile(r":(?:[a-z]+:)?[a-z]+:`~?([^`]+)`")
+_QUOTED = re.compile(r"(`{1,2})([^`]+)\1")
 
 
 class Snippet(NamedTuple):
@@ -24,12 +29,13 @@ def snippet(document: Document, terms: Collection[str], length: int = LENGTH) ->
     >>> snippet(document("m.f", "function", "m", "f()", "Open it. The file must be there."), {"file"})
     Snippet(text='Open it. The file must be there.', marks=((13, 17),))
     """
-    if marked(document.summary, terms):
-        return Snippet(document.summary, marked(document.summary, terms))
-    text = " ".join(document.text[:_LOOKED_AT].split())
+    summary = unquoted(document.summary)
+    if marked(summary, terms):
+        return Snippet(summary, marked(summary, terms))
+    text = unquoted(" ".join(document.text[:_LOOKED_AT].split()))
     marks = marked(text, terms)
     if not marks:
-        return Snippet(document.summary, ())
+        return Snippet(summary, ())
     begin = max(0, min(marks[0][0] - length // 4, len(text) - length))
     begin = text.find(" ", begin) + 1 if begin else 0
     end = min(len(text), begin + length)
@@ -38,6 +44,15 @@ def snippet(document: Document, terms: Collection[str], length: int = LENGTH) ->
     before, after = "… " if begin else "", " …" if end < len(text) else ""
     passage = f"{before}{text[begin:end]}{after}"
     return Snippet(passage, marked(passage, terms))
+
+
+def unquoted(text: str) -> str:
+    """A text without the marks that its writers set around code.
+
+    >>> unquoted("Deserialize ``s`` (a `str`), see :func:`json.load`; a lone ` stays")
+    'Deserialize s (a str), see json.load; a lone ` stays'
+    """
+    return _QUOTED.sub(r"\2", _ROLE.sub(r"\1", text))
 
 
 def marked(text: str, terms: Collection[str]) -> tuple[tuple[int, int], ...]:
