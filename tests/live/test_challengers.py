@@ -82,10 +82,10 @@ MORE, LESS = earned(0.1, 0.05, 0.15, 0.99), earned(-0.1, -0.15, -0.05, 0.99)
         (
             {"experiment": beside_the_engine((0.2, 0.8), (0.1, 0.5))},
             "wait",
-            "Wait: shop-2 has 60% of the credit and the learned order 30%, which may be chance, on 200 pages",
+            "Wait: shop-2 has 60 % of the clicks and the learned order 30 %, which may be chance, on 200 pages",
         ),
-        ({"experiment": beside_the_engine((0.5, 0.8), (0.1, 0.4))}, "promote", "Promote it: shop-2 has 60%"),
-        ({"experiment": beside_the_engine((0.1, 0.4), (0.5, 0.8))}, "drop", "Drop it: shop-2 has 60%"),
+        ({"experiment": beside_the_engine((0.5, 0.8), (0.1, 0.4))}, "promote", "Promote it: shop-2 has 60 %"),
+        ({"experiment": beside_the_engine((0.1, 0.4), (0.5, 0.8))}, "drop", "Drop it: shop-2 has 60 %"),
         ({"earned": MORE}, "interleave", "Promising; interleave the two to know: its pages"),
         ({"earned": LESS}, "drop", "Drop it, unless you want to see it interleaved: its pages"),
         ({}, "interleave", "Not decided; interleave the two to know: its pages"),

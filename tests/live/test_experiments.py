@@ -244,4 +244,4 @@ def test_the_first_arm_can_win():
         experiment.note([0, 1], [1.0, float(who % 5 == 0)], who)
     told = report(experiment)
     assert told.better == "incoming"
-    assert told.verdict.startswith("the incoming order is preferred to the learned order: +80 points of the credit")
+    assert told.verdict.startswith("the incoming order is preferred to the learned order: +80 points in the share of clicks")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rankloop.display import percent
 from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, to_settings
 from rankloop.live.experiments import LEARNED, ExperimentReport
@@ -188,10 +189,10 @@ def _said(name: str, experiment: ExperimentReport) -> str:
     """What an experiment says of a challenger and the learned order. With more arms its verdict is on others."""
     if len(experiment.arms) == 2:
         return experiment.verdict
-    part = {arm.name: f"{arm.share or 0:.0%}" for arm in experiment.arms}
+    part = {arm.name: percent(arm.share or 0.0) for arm in experiment.arms}
     decided = "beyond chance" if _preferred(name, experiment) is not None else "which may be chance"
     pages = f"{experiment.credited:,} pages that tell arms apart"
-    return f"{name} has {part[name]} of the credit and the learned order {part[LEARNED]}, {decided}, on {pages}."
+    return f"{name} has {part[name]} of the clicks and the learned order {part[LEARNED]}, {decided}, on {pages}."
 
 
 def _preferred(name: str, experiment: ExperimentReport | None) -> bool | None:

@@ -258,13 +258,13 @@ def _evidence(margin: Margin, sign: int = 1) -> str:
 def _points(margin: Margin, sign: int = 1) -> str:
     """
     >>> _points(Margin(0.12, -0.02, 0.26, 0.9))
-    '+12 points of the credit for a page (−2 to +26)'
+    '+12 points in the share of clicks (−2 to +26)'
     >>> _points(Margin(-0.001, -0.15, 0.14, 0.0))
-    '+0 points of the credit for a page (−15 to +14)'
+    '+0 points in the share of clicks (−15 to +14)'
     """
     mean, low, high = (f"{100 * sign * value:+z.0f}".replace("-", "−") for value in margin[:3])
     low, high = (low, high) if sign > 0 else (high, low)
-    return f"{mean} points of the credit for a page ({low} to {high})"
+    return f"{mean} points in the share of clicks ({low} to {high})"
 
 
 def client_number(client: bytes, number: int) -> int:

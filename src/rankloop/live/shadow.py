@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rankloop.display import percent
 from rankloop.errors import DataError
 from rankloop.live.events import Group, Impression
 from rankloop.live.settings import ModelSettings
@@ -204,7 +205,7 @@ class Shadow:
         if (parts := self.differences.parts) < FEWEST:
             return f"Too few people have seen logged pages: about {parts}, and it takes some {FEWEST}."
         if told < LEAST_TOLD:
-            return f"Only {told:.0%} of what it would show was shown often enough to tell."
+            return f"Only {percent(told)} of what it would show was shown often enough to tell."
         if self.clicks == 0:
             return f"Nobody clicked on {self.pages:,} logged pages, so they cannot tell."
         return None
@@ -235,7 +236,7 @@ def says_nothing(impression: Impression, drawn_by: ModelSettings) -> str | None:
 
 def _said(mean: float, low: float, high: float, told: float, pages: int, unit: str) -> str:
     interval = f"{_signed(mean)} {unit} a page ({_signed(low)} to {_signed(high)})"
-    rest = "" if told > 0.95 else f"; {1 - told:.0%} of what it would show was never shown, and counts as average"
+    rest = "" if told > 0.95 else f"; {percent(1 - told)} of what it would show was never shown, and counts as average"
     if low <= 0 <= high:
         return f"Its pages would have earned about as much, as far as {pages:,} logged pages tell: {interval}{rest}."
     more = "more" if mean > 0 else "less"
