@@ -44,7 +44,7 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
     assert told(experiment=running(None)).label == "See the experiment"
     for guard in (None, compared(0.7, 0.5)):
         decided = told(guard=guard, experiment=running("learned"))
-        assert decided.text.startswith("Stop the experiment: it is decided")
+        assert decided.text.startswith("Stop the experiment: it has a winner")
         assert decided.address == "/models/shop/experiments"
     assert "Few people see it now" in told(guard=compared(0.5, 0.7), guarded=True, experiment=running("incoming")).text
 
@@ -59,7 +59,7 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
             "/service",
         ),
         ({"reading": EMPTY}, "Send it pages to rank.", "/models/shop/connect"),
-        ({"guard": compared(0.5, 0.7)}, "roll back to a version from before", "/models/shop/history"),
+        ({"guard": compared(0.5, 0.7)}, "roll back to an earlier version", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
         ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
@@ -67,16 +67,16 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
         ({"guard": compared(0.7, 0.5), "told_apart": True}, "Nothing.", "/models/shop/queries#helps"),
-        ({}, "About 1,000 more pages until the first comparison: 5 % of people", "/models/shop/experiments"),
+        ({}, "Keep sending pages: it takes about 1,000 more to compare.", "/models/shop/experiments"),
         (
             {"guard": compared(0.5, 0.5, 220, 0.05)},
-            "About 780 more pages until the first comparison: 5 % of people are in the control group, and it needs "
-            "50 of their pages (11 so far).",
+            "Keep sending pages: it takes about 780 more to compare. In the control group (5 % of people) there are 11 "
+            "of 50.",
             "/models/shop/experiments",
         ),
         (
             {"guard": compared(0.5, 0.5, 100, 0.8), "guards": Guards(control=0.8)},
-            "About 150 more pages until the first comparison: 20 % of people are shown the learned order",
+            "about 150 more to compare. In the learned order (20 % of people) there are",
             "/models/shop/experiments",
         ),
         (

@@ -58,10 +58,18 @@ def test_the_gain_is_drawn_as_it_was_known_with_decisions_marked():
     assert gain(Source(shop(), EMPTY, {}, {})).series == []
 
 
+def test_where_the_guard_came_on_the_line_of_the_gain_ends_and_says_why():
+    """An empty chart with three points at its left end, of a model that hurts."""
+    worse, on = Verdict("bad", "", "", -0.6, -0.8, -0.4), Verdict("bad", "", "")
+    trail = [Known(60_000 * place, place, one) for place, one in enumerate([worse, worse, on, on, worse, on])]
+    plot = gain(Source(shop(), EMPTY._replace(trail=trail), {}, {}))
+    assert plot.document()["marks"] == [{"x": 120.0, "label": "guard on"}, {"x": 300.0, "label": "guard on"}]
+
+
 @pytest.mark.parametrize("name", ["learning", "reward", "click-through"])
 def test_a_band_from_tallies_says_that_it_does_not_know_people(name):
     """Tallies are kept per group and time, people are not: only the guard's comparison knows them."""
-    assert "as if every page were another person’s" in CHARTS[name].caption
+    assert "as if every page were a different person’s" in CHARTS[name].caption
     assert "too narrow where a few people come often" in CHARTS[name].caption
 
 

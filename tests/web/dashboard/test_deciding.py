@@ -66,6 +66,16 @@ def test_an_experiment_has_the_engines_order_first_whatever_was_ticked_first(sit
     assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 409
 
 
+def test_other_models_are_folded_away_and_a_challenger_of_this_one_is_not(site):
+    """A service with many models had a page of boxes to tick."""
+    fields = {"learner": "PDGD", "name": "bold", "token": token(site)}
+    assert site.post("/models/shop/challengers", data=fields).status_code == 303
+    text = site.get("/models/shop/experiments").text
+    folded = text.index('<details id="other-models">')
+    assert text.index('name="arm:learned"') < text.index('name="arm:bold"') < folded < text.index('name="arm:rival"')
+    assert site.post("/models/shop/challengers/bold/drop", data={"token": token(site)}).status_code == 303
+
+
 def test_too_few_arms_are_refused_in_words(site):
     answer = site.post("/models/shop/experiments", data={"arm:learned": "on", "share": "10", "token": token(site)})
     assert answer.status_code == 422
@@ -79,7 +89,7 @@ def test_a_challenger_is_started_shown_and_dropped_or_promoted_when_that_is_conf
     report = site.get("/v1/models/shop/challengers/bold").json()
     assert report["changes"]["learner"]["learner"] == "PDGD"
     assert 'href="/models/bold"' in text
-    assert "Challenges shop" in site.get("/").text
+    assert "Challenger of shop" in site.get("/").text
     for action, word in (("drop", "forgotten"), ("promote", "takes the model’s place")):
         assert word in site.get(f"/models/shop/challengers/bold/{action}").text
     assert site.get("/models/shop/challengers/bold/marry").status_code == 404

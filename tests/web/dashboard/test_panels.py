@@ -61,7 +61,7 @@ def test_learned_and_control_pages_are_compared_and_the_gain_is_relative_to_cont
     ]  # fmt: skip
     assert (told["gain"], told["relative"]) == pytest.approx((0.5, 0.5))
     assert (told["closed"], told["clicks"]) == (300, 400.0)
-    assert told["fates"] == [("learned from", 200), ("control group: never learned from", 100)]
+    assert told["fates"] == [("learned from", 200), ("control group, never learned from", 100)]
 
 
 def test_without_a_control_group_there_is_nothing_to_compare():
@@ -140,7 +140,7 @@ def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
     assert found.pages == 8
     assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
     assert card(one, None).verdict.words == "Too early to say"
-    assert card(one, None, store_down=True).verdict.words == "Not known now"
+    assert card(one, None, store_down=True).verdict.words == "Unknown right now"
 
 
 def test_clicks_per_page_of_both_orders_since_the_model_was_made():

@@ -26,7 +26,7 @@ def said(**more):
         ({"start": IncomingOrder("bm25")}, "How it begins", "In your engine’s order (by bm25)"),
         ({"start": IncomingOrder(1)}, "How it begins", "(by price),"),
         ({"start": IncomingOrder()}, "How it begins", "In your engine’s order, and leaves it"),
-        ({"start": Weights((1.0, 0.0))}, "How it begins", "With weights that were given"),
+        ({"start": Weights((1.0, 0.0))}, "How it begins", "With given weights"),
         ({}, "How it learns", "With Posterior, which explores only where it is unsure"),
         ({"learner": ROLTR()}, "How it learns", "by chance"),
         ({"learner": PDGD()}, "How it learns", "With PDGD"),

@@ -130,7 +130,7 @@ def test_a_challenger_learns_in_shadow_and_is_promoted(tmp_path, visit, pictures
         page.screenshot(path=pictures / "challenger.png", full_page=True)
         # It has a page, which leads back here and asks for nothing.
         page.goto(f"{service.url}/models/next")
-        expect(page.locator("#answer .words")).to_have_text("Challenges shop")
+        expect(page.locator("#answer .words")).to_have_text("Challenger of shop")
         expect(page.locator("#walk")).to_have_count(0)
         expect(page.locator("#five")).to_contain_text("Learning in shadow since")
         for tab in ("queries", "experiments"):

@@ -19,5 +19,7 @@ def test_nothing_is_drawn_of_nothing():
     assert lines([[], [None]]) == ([[], []], [[], []])
 
 
-def test_a_value_that_stands_alone_stands_in_the_middle():
-    assert lines([[2.0], [1.0]])[1] == [[(50.0, 2.0)], [(50.0, 14.0)]]
+def test_without_any_line_there_are_no_dots_either():
+    """Two dots in the middle of a card say nothing of how its last day went."""
+    assert lines([[2.0], [1.0]]) == ([[], []], [[], []])
+    assert lines([[2.0, None, 1.0], [1.0, None, None]]) == ([[], []], [[], []])

@@ -59,7 +59,10 @@ def test_a_model_that_hurts_says_how_much_who_sees_it_and_what_to_do(states, vis
     expect(page.locator("#answer .words")).to_have_text("No, it hurts")
     expect(page.locator("#answer")).to_contain_text("so most people see the engine’s now")
     expect(page.locator("#answer .huge")).to_have_text(re.compile("^−[1-9][0-9] %$"))
-    expect(page.locator("#answer .unit")).to_contain_text("in the learned order")
+    expect(page.locator("#answer .unit")).to_have_text(
+        re.compile("^clicks per page since the model was created: .* vs. ")
+    )
+    expect(page.locator("#answer .interval")).to_contain_text("when the guard came on")
     said = first_screen(page, height)
     assert "Few people see it now" in said
     assert "At least 95 % sure" in said
@@ -67,12 +70,18 @@ def test_a_model_that_hurts_says_how_much_who_sees_it_and_what_to_do(states, vis
     assert page.locator("#comparison .scroll").evaluate(BEYOND) <= 0
 
 
+def test_on_a_phone_what_cannot_wait_is_marked_and_stays_in_line(states, visit):
+    page = visit(f"{states.url}/models/outlet", viewport={"width": 360, "height": 740}, is_mobile=True)
+    names = [name.bounding_box()["x"] for name in page.locator("#five dt").all()]
+    assert len(set(names)) == 1
+
+
 @pytest.mark.parametrize("screen", SCREENS)
 def test_a_new_model_says_that_it_waits_for_its_first_page(states, visit, screen):
     width, height = SCREENS[screen]
     page = visit(f"{states.url}/models/garden", viewport={"width": width, "height": height}, is_mobile=width < 400)
     drawn(page)
-    expect(page.locator("#answer")).to_contain_text("No pages to compare yet. The first comparison takes about")
+    expect(page.locator("#answer")).to_contain_text("No pages to compare yet. A comparison takes about")
     assert "Send it pages to rank. Connect your search" in first_screen(page, height).replace("\n", " ")
 
 

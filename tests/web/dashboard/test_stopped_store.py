@@ -61,7 +61,7 @@ def test_numbers_from_before_stay_and_say_from_when_they_are(stopped):
 
 def test_of_a_model_that_was_not_read_before_nothing_is_said(stopped):
     text = said(stopped, "/models/garden")
-    assert "Not known now" in text
+    assert "Unknown right now" in text
     for claim in ("No pages to compare yet", "it has ranked no page", "Nothing yet", "Send it", "0 pages closed"):
         assert claim not in text, claim
 

@@ -66,7 +66,7 @@ def test_after_a_roll_back_it_is_known_that_measuring_began_anew_and_what_was_kn
     guard.begin_anew(7)
     rolled_back = Event(7, 1, Kind.ROLLED_BACK, 0, 2000, b"", b"")
     paused = Event(9, 1, Kind.PAUSED, 0, 3000, b"", b"")
-    assert began_anew([paused, rolled_back], guard, story) == Anew(2000, "the roll back", before)
+    assert began_anew([paused, rolled_back], guard, story) == Anew(2000, "the rollback", before)
     assert began_anew([paused], guard, story) is None
     assert began_anew([paused, rolled_back], Guard(), story) is None
 

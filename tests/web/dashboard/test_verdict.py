@@ -50,7 +50,7 @@ def summed(clicks, who) -> tuple[Sums, bytes]:
     [
         (compared(0.7, 0.5), GUARDS, "good", "Better than the engine’s order: +4"),
         (compared(0.52, 0.5, 1_000), GUARDS, "open", "No clear difference from the engine’s order yet: "),
-        (Guard(), GUARDS, "open", "No pages to compare yet. The first comparison takes about 1,000 pages in all."),
+        (Guard(), GUARDS, "open", "No pages to compare yet. A comparison takes about 1,000 pages in all."),
         (compared(0.5, 0.5, 100, 0.05), GUARDS, "open", "Not enough control pages yet to compare: 5 of at least 50."),
         (compared(0.5, 0.5, 100, 0.91), GUARDS, "open", "Not enough learned pages yet to compare: 9 of at least 50."),
         (compared(2.0, 0.5, people=7), GUARDS, "open",
@@ -168,6 +168,9 @@ def test_a_verdict_is_a_few_words_and_a_number_that_the_sentence_repeats():
     assert found.surely in found.text
     assert verdict(compared(0.5, 0.7), GUARDS).words == "No, it hurts"
     assert verdict(Guard(), GUARDS)[:2] == ("open", "Too early to say")
+    again = Guard()
+    again.begin_anew(7)
+    assert verdict(again, GUARDS)[:2] == ("open", "Measuring again")  # on the overview, too
     assert verdict(Guard(), Guards(control=0.0)).gain is None
 
 
@@ -220,7 +223,7 @@ def test_an_interval_without_an_end_says_at_least():
 def test_a_challenger_is_not_judged_by_pages_that_nobody_sees():
     settings = ModelSettings(name="next", features=("price",), challenges="shop")
     told = judged(settings, compared(0.7, 0.5))
-    assert (told.tone, told.words, told.gain) == ("open", "Challenges shop", None)
+    assert (told.tone, told.words, told.gain) == ("open", "Challenger of shop", None)
     assert judged(ModelSettings(name="shop", features=("price",)), compared(0.7, 0.5)).words == "Yes, it helps"
 
 

@@ -32,8 +32,8 @@ LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go ag
 
 
 STOPPED = {
-    "paused": "It is paused: people still see its order as of then, and it learns nothing new.",
-    "frozen": "It is frozen: people see its best order as of then, without exploration, and it learns nothing new.",
+    "paused": "It is paused: people still see what it had learned, and it learns nothing new.",
+    "frozen": "It is frozen: people see the best order it had learned, without exploration, and it learns nothing new.",
 }
 
 
@@ -72,13 +72,13 @@ def to_do(
     if not reading.ever and not reading.open:
         return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
     if verdict.tone == "bad":
-        text = "Look at what it learned, and roll back to a version from before."
+        text = "Look at what it learned, and roll back to an earlier version."
         if model.view().guarded:
             text = "Few people see it now: roll back, or let it learn until a trial goes well."
             if before := before_worse(reading.states):
-                label = f"Return to before it got worse (version {before.version:,})"
+                label = f"roll back to before it got worse (version {before.version:,})"
                 act = f"{place}/act/roll-back?version={before.version}"
-                return Advice("bad", "Few people see it now, on trial.", label, act)
+                return Advice("bad", "Few people see it now. Let it learn, or", label, act)
         return Advice("bad", text, "History", f"{place}/history")
     if model.view().mode != "learning":
         return Advice("open", STOPPED[model.view().mode], "Resume learning", f"{place}/act/resume")
@@ -95,7 +95,7 @@ def to_do(
         tone = "bad" if alerts[0].severity == "bad" else "open"
         return Advice(tone, alerts[0].sentence, since=alerts[0].started)
     if experiment is not None and experiment.better is not None:
-        text = "Stop the experiment: it is decided, and half of what its people see is still the other order’s."
+        text = "Stop the experiment: it has a winner, and still mixes in the other order."
         return Advice("open", text, "See who won", f"{place}/experiments")
     if verdict.tone == "good":
         where = ("See where it helps", f"{place}/queries#helps")
@@ -109,13 +109,13 @@ def _wait(reading: Reading, model: LiveModel, verdict: Verdict) -> str:
     """How long until there will be an answer."""
     guards, guard = model.settings.guards, reading.guard or Guard()
     if more := pages_to_compare(guard, guards):
-        share, group = guards.control, "in the control group"
+        share, group = guards.control, "the control group"
         so_far = guard.incoming.pages
         if guard.incoming.pages >= LEAST:
-            share, group, so_far = 1 - guards.control, "shown the learned order", guard.learned.pages
+            share, group, so_far = 1 - guards.control, "the learned order", guard.learned.pages
         return (
-            f"About {counted(more, 'more page')} until the first comparison: {100 * share:.3g} % of people are "
-            f"{group}, and it needs {LEAST} of their pages ({so_far} so far)."
+            f"Keep sending pages: it takes about {more:,} more to compare. In {group} ({100 * share:.3g} % of people) "
+            f"there are {so_far} of {LEAST}."
         )
     if few := few_people(guard):
         return f"Keep sending pages. It needs more people with {few} to compare."
@@ -131,7 +131,7 @@ def _wait(reading: Reading, model: LiveModel, verdict: Verdict) -> str:
 def changed(model: LiveModel, reading: Reading, now: int) -> Markup:
     """What is different from a day ago, or from the beginning: the weights that moved most, and the last decision."""
     if reading.is_unread:
-        return Markup("Not known now.")
+        return Markup("Unknown right now.")
     sentences = []
     if reading.decisions and now - reading.decisions[0].at < 7 * DAY:
         event = reading.decisions[0]

@@ -28,7 +28,7 @@ from rankloop.web.dashboard.tallied import (
     reward,
     reward_of,
 )
-from rankloop.web.dashboard.trail import points
+from rankloop.web.dashboard.trail import Known, points
 
 BEYOND = 1e9
 LINES = 5
@@ -37,7 +37,7 @@ REACH = 1.6
 """Of the newest interval: what was wider in the beginning is cut off."""
 WIDE = 5.0
 """A band is drawn to where its upper end is so many times its lower one."""
-PAGES = "as if every page were another person’s: too narrow where a few people come often"
+PAGES = "as if every page were a different person’s: too narrow where a few people come often"
 """Of bands made from tallies, which are per group and time; who came is known to the guard's comparison alone."""
 MARKED: dict[int, str] = {
     Kind.PAUSED: "paused", Kind.FROZEN: "frozen", Kind.RESUMED: "resumed", Kind.ROLLED_BACK: "rolled back",
@@ -176,7 +176,8 @@ def gain(source: Source) -> Plot:
     known = points(source.reading.trail)
     low, high = [one[2] for one in known], [one[3] for one in known]
     series = [Line("gain", [one[1] for one in known], low, high)] if known else []
-    marks = marked(source.reading.decisions, known[0][0] if known else 0.0)
+    first = known[0][0] if known else 0.0
+    marks = [*marked(source.reading.decisions, first), *guarded(source.reading.trail, first)]
     return Plot(
         [one[0] for one in known], "time", f"{unit_of(source.settings)} gained", series, unit="%", time=True, zero=True,
         join=False, marks=marks, y_range=_fitting([one[1:] for one in known if None not in one]),
@@ -203,6 +204,13 @@ def marked(decisions: Sequence[Event], since: float) -> list[Mark]:
         for event in decisions
         if event.kind in MARKED and event.at / 1000 >= since
     ]
+
+
+def guarded(trail: Sequence[Known], since: float) -> list[Mark]:
+    """Where the guard came on, since a time: from there on nobody knows the gain, until the order has proved itself."""
+    on = [one.verdict.tone == "bad" and one.verdict.gain is None for one in trail]
+    came = (one for one, now, before in zip(trail, on, [False, *on], strict=False) if now and not before)
+    return [Mark(one.at / 1000, "guard on") for one in came if one.at / 1000 >= since]
 
 
 def _line(label: str, estimates: Sequence[Estimate], line: int) -> Line:
@@ -307,18 +315,18 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "{Clicks} gained over the engine’s order",
-            "As known then, with its 95 % range; you may look as often as you like. "
+            "What was known at the time, with its 95 % interval; you may look as often as you like. "
             "Very wide early intervals are cut off.",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),
         Chart(
             "learning", "{Clicks} per page",
-            f"Mean {{clicks}} of a page, {{during}}. The band is a normal 95 % interval, {PAGES}.",
+            f"Mean {{clicks}} per page, {{during}}. The band is a 95 % interval, {PAGES}.",
             learning,
         ),
         Chart(
             "reward", "Estimated reward per page",
-            "Mean {reward} reward of a page, {during}: clicks weighted by how likely their rank was examined. "
+            "Mean {reward} reward per page, {during}: clicks weighted by how likely their rank was examined. "
             f"The band is a 95 % interval, {PAGES}; it takes clicks on different ranks as independent, too.",
             rewards,
         ),
@@ -336,8 +344,8 @@ CHARTS = {
         ),
         Chart(
             "weights", "Weights over time",
-            "The features with the largest current weights, from saved snapshots, {during}.",
-            weights, "No snapshots yet.", "A network has no weight per feature that could be drawn.",
+            "The features with the largest current weights, from saved versions, {during}.",
+            weights, "No saved versions yet.", "A network has no weight per feature that could be drawn.",
         ),
         Chart(
             "exploration", "Exploration spent",

@@ -36,8 +36,8 @@ ACTIONS = {
     ),
     "roll-back": (
         "Roll back",
-        "Weights, optimiser and scaling return to that version; learning continues from there. The comparison with "
-        "the engine’s order starts over, so for a while nobody can say whether the model helps.",
+        "Weights, optimiser and scaling return to that version, and learning continues from there. The comparison with "
+        "the engine’s order starts over, so it will take a while to know whether the model helps.",
     ),
 }
 OFFERED = {

@@ -36,7 +36,28 @@ def moment(milliseconds: int) -> Markup:
     return Markup('<time datetime="{}" data-brief="yes">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%S}Z", shown)
 
 
+def unbroken(text: str) -> str:
+    """A number stays on the line of its unit, as in “+12 %”.
+
+    >>> unbroken("at least +12 %")
+    'at least +12\xa0%'
+    """
+    return text.replace(" %", "\xa0%")
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     shown.__name__: shown
-    for shown in (count, number, signed, estimate, percent, milliseconds, duration, when, moment, signed_share)
+    for shown in (
+        count,
+        number,
+        signed,
+        estimate,
+        percent,
+        milliseconds,
+        duration,
+        when,
+        moment,
+        signed_share,
+        unbroken,
+    )
 }

@@ -63,7 +63,7 @@ def sentence_of(event: Event) -> str:
             case Kind.PROMOTED:
                 return "Promoted a challenger to be the model"
             case Kind.REFOLDED:
-                return "Learned anew from what is left in the log"
+                return "Relearned the model from what is left in the log"
             case Kind.EXPERIMENT_STARTED:
                 started: ExperimentStarted = decode(event.kind, event.body)
                 return f"Started an experiment: {listed([arm_name(arm) for arm in started.arms])}"
@@ -71,7 +71,7 @@ def sentence_of(event: Event) -> str:
                 return "Stopped the experiment"
     with suppress(ValueError):
         return Kind(event.kind).name.replace("_", " ").capitalize()
-    return "Decided something that this version does not know"
+    return "Made a change that this release does not know"
 
 
 def arm_name(arm: str) -> str:
@@ -99,9 +99,9 @@ def _undo(model: LiveModel, event: Event, snapshots: Sequence[Snapshot]) -> Undo
             before = next((one for one in snapshots if one.offset < event.offset), None)
             if before is None:
                 return None
-            return Undo(f"Return to version {before.version:,}", f"{place}/act/roll-back?version={before.version}")
+            return Undo(f"Roll back to version {before.version:,}", f"{place}/act/roll-back?version={before.version}")
         case Kind.EXPERIMENT_STARTED:
-            return Undo("Stop it", f"{place}/experiments") if model.view().experiment else None
+            return Undo("Stop the experiment", f"{place}/experiments") if model.view().experiment else None
         case Kind.EXPERIMENT_STOPPED:
             return Undo("Start another", f"{place}/experiments")
     return None

@@ -41,10 +41,10 @@ CHANGES = 8
 ENDPOINTS = ("rank", "clicks", "close")
 FATES = {
     "learned": "learned from",
-    "control": "control group: never learned from",
-    "guarded": "incoming order, because the learned one is worse",
-    "fallback": "incoming order, store down",
-    "capped": "of clients who come too often, or click for one thing alone",
+    "control": "control group, never learned from",
+    "guarded": "engine’s order, because the learned one is worse",
+    "fallback": "engine’s order, because the store was down",
+    "capped": "from visitors who come too often, or click for one thing alone",
     "paused": "learning was paused or frozen",
     "pinned": "every rank was pinned",
     "stale": "drawn by a policy too far from today’s",

@@ -62,7 +62,7 @@ def settings_in_words(settings: ModelSettings) -> list[Said]:
             Said(
                 "What one visitor can teach it",
                 f"No more than {counted(guards.client_pages, 'page')} and {percent(guards.client_share)} of what it "
-                "learned from others: somebody who clicks all day counts little.",
+                "learned from others, so that somebody who clicks all day counts for little.",
             )
         )
     else:
@@ -71,8 +71,8 @@ def settings_in_words(settings: ModelSettings) -> list[Said]:
         said.append(
             Said(
                 "Visitors who click for one thing",
-                "Whoever clicks for the same feature, page after page, counts less and less, as bots should. What "
-                "people do by chance is not held against them.",
+                "Anybody whose clicks follow one feature, page after page, counts less and less, as a bot should. "
+                "What people do by chance is not held against them.",
             )
         )
     if guards.compares:
@@ -102,7 +102,7 @@ def _start(settings: ModelSettings) -> str:
         by = f" (by {feature})" if feature else ""
         return f"In your engine’s order{by}, and leaves it step by step as clicks tell it to."
     if isinstance(start, Weights):
-        return "With weights that were given, and goes on from there."
+        return "With given weights, and goes on from there."
     return "From scratch: its first pages are shuffled widely."
 
 

@@ -37,4 +37,5 @@ def lines(
                 runs[-1].append(place(at, value))
         drawn.append([" ".join(f"{x},{y}" for x, y in run) for run in runs if len(run) > 1])
         dots.append([run[0] for run in runs if len(run) == 1])
-    return drawn, dots
+    # Dots say where a line has gaps: without any line they say nothing.
+    return drawn, dots if any(drawn) else [[] for _ in series]

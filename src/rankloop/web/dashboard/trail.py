@@ -80,9 +80,9 @@ class Anew(NamedTuple):
 
 
 ANEW: dict[int, str] = {
-    Kind.ROLLED_BACK: "the roll back",
+    Kind.ROLLED_BACK: "the rollback",
     Kind.PROMOTED: "the promotion of a challenger",
-    Kind.REFOLDED: "the model was learned anew",
+    Kind.REFOLDED: "the model relearned its log",
 }
 
 

@@ -64,14 +64,16 @@ class Verdict(NamedTuple):
 
 
 UNMEASURED = "Not measured"
-UNREAD = Verdict("open", "Not known now", "The store is down, and nothing has been read of this model before.")
+EARLY, AGAIN = "Too early to say", "Measuring again"
+"""Of a model that has not been compared yet, and of one whose comparison has started over."""
+UNREAD = Verdict("open", "Unknown right now", "The store is down, and this model’s numbers have not been read yet.")
 
 
 def judged(settings: ModelSettings, guard: Guard) -> Verdict:
     """What is said of a model, by its kept comparison. Of a challenger there is none, as nobody sees its pages."""
     if other := settings.challenges:
-        text = f"It learns in shadow: nobody sees its pages. How it is doing is on the experiments page of {other}."
-        return Verdict("open", f"Challenges {other}", text)
+        text = f"It learns in shadow: nobody sees its pages. The experiments page of {other} says how it is doing."
+        return Verdict("open", f"Challenger of {other}", text)
     return verdict(guard, settings.guards, unit_of(settings))
 
 
@@ -104,18 +106,19 @@ def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
             "bad",
             "No, it hurts",
             "Worse than the engine’s order, beyond chance, so most people see the engine’s now. "
-            f"The learned order is on trial: {learned.pages} of {TRIAL} pages so far.",
+            f"On trial: {learned.pages} of {TRIAL} pages so far.",
         )
+    early = AGAIN if guard.since else EARLY
     if not learned.pages and not control.pages:
         most = pages_to_compare(guard, guards)
         takes = f"about {most:,} pages in all" if most else f"{LEAST} pages in each order"
-        return Verdict("open", "Too early to say", f"No pages to compare yet. The first comparison takes {takes}.")
+        return Verdict("open", early, f"No pages to compare yet. A comparison takes {takes}.")
     for group, sums in (("control", control), ("learned", learned)):
         if sums.pages < LEAST:
             few = f"Not enough {group} pages yet to compare: {sums.pages} of at least {LEAST}."
-            return Verdict("open", "Too early to say", few)
+            return Verdict("open", early, few)
     if few := few_people(guard):
-        return Verdict("open", "Too early to say", f"Not enough people with {few} yet to compare.")
+        return Verdict("open", early, f"Not enough people with {few} yet to compare.")
     return _verdict_of(guard, compared(learned, control, guard.learned_people, guard.incoming_people), unit)
 
 

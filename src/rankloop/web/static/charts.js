@@ -4,7 +4,7 @@
       "series": [{"label": "…", "values": [..], "low": [..], "high": [..], "line": 1, "dash": false}],
       "marks": [{"x": 3, "label": "…"}]}
    `low` and `high` draw a band. null is a gap; with "join": true lines go on behind it. A value between two gaps is a dot;
-   "points": true marks every one, "whole": true counts in whole numbers, as ranks do, "zero" draws the line of no
+   "points": true marks every one; over time a single point is no line, and words stand in its place. "counts" are whole numbers; "whole": true counts in whole numbers, as ranks do, "zero" draws the line of no
    difference, a mark is a line from top to bottom with a word. Times are seconds since 1970 and shown in the viewer's
    zone. Whoever points at a chart, or moves over it with the arrow keys, is told the values there. */
 (function () {
@@ -52,6 +52,11 @@
   }
 
   const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((one) => [one, 2 * one, 5 * one]); // steps between numbers of things
+  const MINUTE = 60, HOUR = 3600, DAY = 86400;
+  // Steps between times: a clock that is shown to the second has none between two seconds.
+  const STEPS = [1, 5, 10, 15, 30].concat([1, 5, 10, 15, 30].map((one) => one * MINUTE), [1, 2, 3, 4, 6, 8, 12].map((one) => one * HOUR),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 30, 60, 90, 180, 365].map((one) => one * DAY));
+  const FEW = 5; // numbers that an axis of counts has at least: a line of nothing but zeros lies at its foot
   const HALF = 38; // half a time below the axis, the longest that there is
   /* How far apart times stand, at least: with seconds they are longer. */
   function apart(u, index, low, high, wide) {
@@ -95,7 +100,14 @@
         let row = 0;
         while (ends[row] > from) row += 1; // words that would lie on each other lie below each other
         ends[row] = from + wide + 6 * ratio;
-        ctx.fillText(mark.label, from, top + (11 + 14 * row) * ratio);
+        const down = top + (11 + 14 * row) * ratio;
+        ctx.save(); // nothing that lies behind a word strikes it through
+        ctx.setLineDash([]);
+        ctx.lineWidth = 4 * ratio;
+        ctx.strokeStyle = style("--card");
+        ctx.strokeText(mark.label, from, down);
+        ctx.restore();
+        ctx.fillText(mark.label, from, down);
       });
       ctx.restore();
     };
@@ -132,7 +144,7 @@
   }
 
   function options(data, width, height) {
-    const axis = { stroke: style("--quiet"), grid: { show: false }, ticks: { show: false }, font: FONT, gap: 6 };
+    const axis = { stroke: style("--quiet"), grid: { show: false }, ticks: { show: false }, font: FONT, gap: 8 };
     const join = !!data.join;
     const series = [{ label: data.x_label || "", value: data.time ? undefined : (u, v) => number(v) }];
     const bands = [];
@@ -150,11 +162,11 @@
     const range = data.y_range;
     const lone = data.time ? 120 : 1; // room around a single value; nothing is counted below 0
     const around = (x) => [x < 0 ? x - lone : Math.max(0, x - lone), x + lone];
-    const across = Object.assign({}, axis, data.whole ? { incrs: WHOLE } : {}, data.time ? { size: 40, space: apart, values: moments } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
+    const across = Object.assign({}, axis, data.whole ? { incrs: WHOLE } : {}, data.time ? { size: 42, space: apart, values: moments, incrs: STEPS } : { label: data.x_label, labelFont: FONT, labelSize: 18, size: 28 });
     const up = Object.assign({}, axis, { size: room, grid: { stroke: style("--rule"), width: 1 }, values: (u, all) => all.map((one) => number(one, data.unit)), space: 36 }, data.counts ? { incrs: WHOLE } : {});
     return {
       width: width, height: height, series: series, bands: bands, padding: [10, data.time ? HALF : 14, 0, 0],
-      scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : {} },
+      scales: { x: { time: !!data.time, range: (u, low, high) => (u.data[0].length === 1 ? around(u.data[0][0]) : [low, high]) }, y: range ? { range: range } : data.counts ? { range: (u, low, high) => [0, Math.max(FEW, 1.1 * high)] } : {} },
       axes: [Object.assign(across, { least: data.time ? HALF : 0 }), up],
       legend: { live: false }, cursor: { drag: { x: false, y: false }, y: false, points: { size: 7 } },
       plugins: [tooltip(data)], hooks: { drawAxes: [marks(data)] },
@@ -170,8 +182,12 @@
     return all;
   }
 
+  /* Whether some line has two points: one is no course of time. */
+  const goes = (data) => !data.time || data.series.some((one) => one.values.filter((value) => value != null).length > 1);
+
   function draw(figure, data) {
     const plot = figure.querySelector(".plot");
+    if (data.x.length && !goes(data)) return wait(figure, plot);
     figure.dataset.points = data.x.length; // one without any may be hidden, and has no size
     const same = JSON.stringify([data, style("--ground"), plot.clientWidth, plot.clientHeight]);
     const before = drawn.get(figure);
@@ -191,6 +207,18 @@
     chart.setSize({ width: plot.clientWidth, height: plot.clientHeight - legend.offsetHeight - 4 });
     if (pointed) chart.setCursor({ left: pointed.left, top: pointed.top });
     drawn.set(figure, { chart: chart, same: same });
+  }
+
+  /* What stands there until a second point has come. */
+  function wait(figure, plot) {
+    const before = drawn.get(figure), words = document.createElement("p");
+    if (before) before.chart.destroy();
+    drawn.delete(figure);
+    words.className = "empty";
+    words.textContent = "One point so far. The line starts with the second.";
+    if (!plot.querySelector(".empty")) plot.replaceChildren(words);
+    else plot.querySelector(".empty").textContent = words.textContent;
+    figure.dataset.points = 1;
   }
 
   /* The arrow keys move along a chart that has the focus. */
