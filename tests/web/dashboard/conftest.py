@@ -1,7 +1,11 @@
 """Somebody who looks, and a service with a past to look at."""
 
+import shutil
+
 import pytest
 from tests.patience import BROWSER_PATIENCE
+
+from rankloop.live.stores import open_store
 
 from .running import make_past, running, shop
 
@@ -29,11 +33,23 @@ def visit(chromium):
         context.close()
 
 
+@pytest.fixture(scope="session")
+def past(tmp_path_factory):
+    """The log of a model `shop` that has been visited for the last two hours and more; made once, for it takes two
+    seconds of a processor."""
+    path = tmp_path_factory.mktemp("past") / "log.db"
+    store = open_store(str(path))
+    make_past(store, shop(), minutes=150, per_minute=12)
+    store.close()
+    return path
+
+
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    """A service whose model `shop` has been visited for the last two hours and more."""
-    address = str(tmp_path_factory.mktemp("dashboard") / "log.db")
-    with running(address, prepare=lambda store: make_past(store, shop(), minutes=150, per_minute=12)) as service:
+def service(past, tmp_path_factory):
+    """A service with that past, to look at and to change."""
+    address = tmp_path_factory.mktemp("dashboard") / "log.db"
+    shutil.copy(past, address)
+    with running(str(address)) as service:
         yield service
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankloop.live.alerts import alert_of
-from rankloop.live.events import Event, Group, Kind
+from rankloop.live.events import Event, ExperimentStarted, Group, Kind, encode
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
 from rankloop.live.stores.rows import Snapshot
@@ -157,4 +157,7 @@ def test_the_last_decision_is_named_for_a_week():
     event = Event(1, 1, Kind.PAUSED, 0, 1000, b"ops", b"")
     told = changed(model(), SEEN._replace(decisions=[event]), 2000)
     assert told.startswith("Paused learning by ops, <time datetime=")
+    body = encode(ExperimentStarted(["incoming", "learned"], [0, 1], 1.0))
+    started = Event(1, 1, Kind.EXPERIMENT_STARTED, 0, 1000, b"", body)
+    assert changed(model(), SEEN._replace(decisions=[started]), 2000).startswith("Started an experiment, <time")
     assert "Paused" not in changed(model(), SEEN._replace(decisions=[event]), 8 * DAY)

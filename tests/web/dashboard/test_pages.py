@@ -348,3 +348,10 @@ def test_what_cannot_wait_stands_above_the_answer_and_what_can_below_it(client, 
         for part in ("Feature &#39;b&#39; is 0", "Does it help?", "Feature &#39;a&#39; is 0", "Feature &#39;c&#39; has")
     ]
     assert places == sorted(places)
+
+
+def test_of_a_young_model_exploration_is_told_once_and_not_again_as_of_all_time(client):
+    for address in ("/models/shop/learning", "/models/shop/live?tab=learning"):
+        text = client.get(address).text
+        assert "Distance from the model’s best order, since the model was created" in text
+        assert "The same, since the model was created" not in text

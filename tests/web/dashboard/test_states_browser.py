@@ -30,6 +30,7 @@ def states(tmp_path_factory):
         make_model(store, shop("market", actions={"click": 0.02, "purchase": 1.0}))
         make_model(store, shop(LONG))
         make_past(store, shop("attic", guards=Guards(control=0.0)), 2, 4)
+        make_past(store, shop("desks"), 6, 30)
 
     with running(str(tmp_path_factory.mktemp("states") / "log.db"), prepare=prepare) as service:
         assert service.service.registry.get("outlet").view().guarded
@@ -83,6 +84,24 @@ def test_a_new_model_says_that_it_waits_for_its_first_page(states, visit, screen
     drawn(page)
     expect(page.locator("#answer")).to_contain_text("No pages to compare yet. A comparison takes about")
     assert "Send it pages to rank. Connect your search" in first_screen(page, height).replace("\n", " ")
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_after_a_rollback_and_with_an_experiment_all_five_answers_are_on_the_first_screen(states, visit, screen):
+    """Their sentences are the longest, and on a phone the last one was cut off."""
+    api = f"{states.url}/v1/models/desks"
+    if not states.service.registry.get("desks").view().experiment:
+        versions = [one["version"] for one in httpx.get(f"{api}/snapshots", timeout=PATIENCE).json()["snapshots"]]
+        assert httpx.post(f"{api}/roll-back", json={"version": versions[1]}, timeout=PATIENCE).status_code == 200
+        arms = {"arms": ["incoming", "learned"], "share": 1.0}
+        assert httpx.post(f"{api}/experiment", json=arms, timeout=PATIENCE).status_code == 200
+    width, height = SCREENS[screen]
+    page = visit(f"{states.url}/models/desks", viewport={"width": width, "height": height}, is_mobile=width < 400)
+    drawn(page)
+    expect(page.locator("#answer .words")).to_have_text("Measuring again")
+    said = first_screen(page, height)
+    assert "No answer since the rollback on" in said
+    assert "Started an experiment, " in said
 
 
 def test_an_alert_is_told_once_and_leaves_the_answer_where_it_was(states, visit, monkeypatch):

@@ -2,11 +2,12 @@
 
 import re
 import shutil
-import subprocess
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.patience import COMMAND, end
+from tests.patience import PATIENCE, wait_until
+from tests.preloaded import Started
 
 from rankloop.cli.run import run
 
@@ -64,15 +65,18 @@ def half_way(folder: Path) -> list[tuple[Path, bytes]]:
 @contextmanager
 def viewer(root: Path):
     """`rankloop report ROOT --serve` in a process of its own; its address."""
-    process = subprocess.Popen(
-        [*COMMAND, "report", str(root), "--serve", "--port", "0", "--no-browser"],
-        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        said = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
-        assert found, said + process.stderr.read()
-        yield found[0]
-    finally:
-        end(process)
-        process.stderr.close()
+    with tempfile.TemporaryDirectory(prefix="rankloop-said-") as folder:
+        said = Path(folder) / "errors"
+        words = ("report", str(root.absolute()), "--serve", "--port", "0", "--no-browser")
+        process = Started(words, Path(folder), Path(folder) / "output", said)
+
+        def address():
+            found = re.search(r"http://127\.0\.0\.1:\d+", said.read_text() if said.exists() else "")
+            assert found or process.poll() is None, said.read_text()
+            return found and found[0]
+
+        try:
+            yield wait_until(address, "the viewer says where it is")
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)

@@ -137,7 +137,8 @@ def changed(model: LiveModel, reading: Reading, now: int) -> Markup:
         event = reading.decisions[0]
         who = event.client.decode("utf-8", "replace")
         by = f" by {who}" if who else ""
-        sentences.append(Markup("{}{}, {}.").format(sentence_of(event), by, formats.moment(event.at)))
+        what = sentence_of(event).partition(":")[0]  # which orders an experiment compares stands in the history
+        sentences.append(Markup("{}{}, {}.").format(what, by, formats.moment(event.at)))
     if moved := _moved(model, reading, now):
         sentences.append(moved)
     if not sentences:
