@@ -68,7 +68,7 @@ def test_documents_that_are_not_pinned_are_drawn_by_the_policy_into_the_free_ran
     diary = Diary(model(page_size=3))
     view, asked = diary.fold.view(), request(X[:5], diary.settings, pinned=pinned)
     drawn: Counter = Counter()
-    for number in range(4000):
+    for number in range(2000):
         page = diary.ranking.rank(view, asked, number).impression
         drawn[tuple(page.page)] += 1
     scores = np.frombuffer(page.scores, np.float32)
@@ -154,11 +154,11 @@ def groups(settings, clients, number=0):
     ]
 
 
-CLIENTS = [f"person {n}".encode() for n in range(3000)]
+CLIENTS = [f"person {n}".encode() for n in range(1500)]
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
-@pytest.mark.parametrize("clients", [CLIENTS, [b""] * 3000], ids=["known", "unknown"])
+@pytest.mark.parametrize("clients", [CLIENTS, [b""] * 1500], ids=["known", "unknown"])
 def test_the_control_group_has_the_share_it_should_have(share, clients):
     told = groups(model(guards=Guards(control=share)), clients)
     assert stats.binomtest(told.count(Group.CONTROL), len(told), share).pvalue > FALSE_ALARM
