@@ -27,6 +27,10 @@ _GLIDE = 700  # how long demo.js lets a result glide
 _PATIENCE = 600_000.0
 RANKLOOP = (sys.executable, "-c", "from rankloop.cli import main; main()")
 
+# A picture has no scrollbar, so no room is kept for one.
+WHOLE_WIDTH = """
+addEventListener("DOMContentLoaded", () => { document.documentElement.style.scrollbarGutter = "auto"; });
+"""
 # A pointer, for a screenshot has none; and what is animated waits to be moved on by hand.
 _STAGE = """
 addEventListener("DOMContentLoaded", () => {
@@ -165,6 +169,7 @@ def main() -> None:
     with served("demo") as url, browsing() as browser:
         page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.set_default_timeout(_PATIENCE)
+        page.add_init_script(WHOLE_WIDTH)
         page.add_init_script(_STAGE)
         frames = play(page, url)
         page.emulate_media(color_scheme="dark")

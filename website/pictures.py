@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 from tests.web.dashboard.running import make_past, running, shop
 
-from website.capture import PICTURES, RANKLOOP, browsing, served
+from website.capture import PICTURES, RANKLOOP, WHOLE_WIDTH, browsing, served
 from website.shop import Shop
 
 HOUR = 3_600_000
@@ -62,6 +62,7 @@ def take(browser: Any, url: str, shot: Shot) -> bytes:
     page = browser.new_page(
         viewport={"width": width, "height": height}, color_scheme=shot.scheme, locale="en-GB", is_mobile=width < 400
     )
+    page.add_init_script(WHOLE_WIDTH)
     page.goto(url + shot.address)
     page.wait_for_function(READY)
     if shot.click:
