@@ -73,6 +73,7 @@ def test_a_replay_says_what_another_method_would_have_learned(site):
     text = replayed(site, "Posterior")
     assert '<section class="card" aria-label="Replay">' in text
     assert "Posterior:" in text
+    assert "flattered by having learned from them" in text
     assert site.post("/models/shop/replay", data={"learner": "Nobody", "token": token(site)}).status_code == 422
 
 
