@@ -45,7 +45,7 @@ test-long: $(VENV)/.installed-dev components  ## the longest: learning for long,
 # No browser, no PostgreSQL, no Ray, no processes of their own, and not the rooms that need a service, a page or a C++ compiler.
 OUTER_ROOMS := benchmarks cli client gpu live/crash live/http logs web
 test-fast: $(VENV)/.installed-dev      ## most tests within a minute: what to run while working
-	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or slow or long or crash)' \
+	@$(BIN)/python -m pytest -m 'not (browser or postgres or ray or process or thorough or slow or long or crash)' \
 	  --hypothesis-profile=quick --ignore=docs $(OUTER_ROOMS:%=--ignore=tests/%)
 
 # Machine code cannot be traced, so a kernel's lines count as not run; its module must have been used all the same.

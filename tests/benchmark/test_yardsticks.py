@@ -7,6 +7,7 @@ from rankloop.benchmark.yardsticks import FEATURES, mslr_shaped, multiply_rows, 
 from rankloop.data import read
 
 
+@pytest.mark.thorough
 def test_the_yardstick_reads_every_row_of_every_query_in_its_order():
     split = mslr_shaped(20, documents=10, features=4).train
     order = np.array([3, 0, 3])

@@ -24,6 +24,7 @@ def shared(name: str) -> Path:
     return SHARED / name
 
 
+@pytest.mark.thorough
 def test_mq2008_loads_by_path_and_by_name_with_the_published_shape():
     path = shared("MQ2008")
     by_path = data.load(path, fold=3)
@@ -66,6 +67,7 @@ def test_clueweb_loads_and_differs_from_what_it_is_not(own_home):
     assert loaded.grades == 5
 
 
+@pytest.mark.thorough
 def test_a_world_is_made_once_and_told_apart_by_fold_and_scale():
     one, two, half = data.load("tiny"), data.load("tiny", fold=2), data.load("tiny", scale=0.5)
     assert (one.fold, two.fold) == (1, 2)

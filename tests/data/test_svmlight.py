@@ -89,6 +89,7 @@ def test_values_are_correctly_rounded_whatever_their_length(tmp_path_factory, nu
     assert reader.values[0, : len(texts)].tolist() == [float(t) for t in texts]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [

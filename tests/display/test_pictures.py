@@ -31,6 +31,7 @@ def test_what_is_no_length_is_a_sentence(written):
         Size.of(3, written)
 
 
+@pytest.mark.thorough
 def test_a_picture_is_saved_as_what_its_name_says_always_with_the_same_bytes(tmp_path):
     for kind in ("pdf", "svg", "png"):
         saved = [Picture(drawing()).save(tmp_path / f"{name}.{kind}").read_bytes() for name in "ab"]

@@ -95,6 +95,7 @@ def test_why_it_waits_is_said_at_a_terminal_only(monkeypatch, terminal, said):
     assert stream.getvalue() == said
 
 
+@pytest.mark.thorough
 def test_domain_code_prints_nothing():
     """Commands print, and what is shown of a long computation is shown here."""
     sources = Path(rankloop.__file__).parent

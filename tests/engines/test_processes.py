@@ -61,6 +61,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, kind):
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.thorough
 def test_a_computation_that_dies_does_not_take_the_next_along():
     with engine("local", 1) as place:
         with pytest.raises(BrokenProcessPool):

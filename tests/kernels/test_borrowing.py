@@ -4,6 +4,7 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from numba import njit
 from numpy.typing import NDArray
 
@@ -39,6 +40,7 @@ def _steps(model, count):
         _step(model)
 
 
+@pytest.mark.thorough
 def test_what_is_written_to_a_borrowed_array_is_written_to_the_callers():
     model = outer()
     _steps(model, 4)

@@ -90,6 +90,7 @@ def test_the_package_is_compiled_again_when_a_kernel_or_a_constant_it_imports_ch
         (tmp_path / name).write_text(text)
 
 
+@pytest.mark.thorough
 def test_who_works_on_the_service_the_pages_or_studies_compiles_nothing_anew(tmp_path):
     package = tmp_path / "rankloop"
     shutil.copytree(Path(rankloop.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -76,6 +76,7 @@ def test_whole_numbers_are_uniform_below_their_bound(n):
     assert n == 1 or stats.chisquare(counts).pvalue > FALSE_ALARM
 
 
+@pytest.mark.thorough
 def test_different_names_give_different_draws():
     """160,000 words of 64 bits: two equal by chance once in a billion."""
     seeds = (0, 1, 2, 3, 1000, 2**32, 2**63, 2**64 - 1)

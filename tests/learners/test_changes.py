@@ -83,6 +83,7 @@ def value_of_pages(learner, seed):
     return got / best
 
 
+@pytest.mark.thorough
 def test_records_do_not_overrule_features_that_change():
     """Records of whole scores would: .87 of the best with these people, and 1.00 without a memory."""
     values = [value_of_pages(Posterior(), seed) for seed in (1, 2)]

@@ -84,6 +84,7 @@ def test_a_record_is_the_gaussian_posterior_of_the_document_s_score():
     assert believed == pytest.approx((-1.0 / tau + sum(h * y for h, y in seen)) / (1 / tau + sum(h for h, _ in seen)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("truth", "low", "high"), [(0.01, 0.01, 0.03), (0.05, 0.045, 0.055), (1.0, 0.9, 1.1)])
 def test_the_variance_of_merits_is_found_from_the_records(truth, low, high):
     """2,000 documents, 20 observations each. A running estimate: a first guess that is too large wears off slowly."""

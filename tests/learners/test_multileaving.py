@@ -74,6 +74,7 @@ def multileaved(rankings, size, impression) -> tuple[tuple[int, ...], np.ndarray
     return tuple(page.tolist()), posterior
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", RANKINGS)
 def test_multileaved_pages_have_the_probabilities_of_the_enumeration(name):
     rankings = RANKINGS[name]
@@ -85,6 +86,7 @@ def test_multileaved_pages_have_the_probabilities_of_the_enumeration(name):
     assert agrees(observed, wanted)
 
 
+@pytest.mark.thorough
 def test_every_ranker_fills_the_top_of_the_page_equally_often():
     """Three rankers with different favourites; the others' share of a favourite is known."""
     rankings = RANKINGS["three"]
@@ -121,6 +123,7 @@ def test_team_draft_is_balanced_and_each_team_picks_its_best_remaining(rankings,
         assert document == next(d for d in rankings[team] if d not in page[:t])
 
 
+@pytest.mark.thorough
 def test_who_picks_first_is_a_fair_coin_in_every_round():
     rounds = Counter(tuple(drafted([[0, 1, 2, 3], [3, 2, 1, 0]], 4, i)[1][::2]) for i in range(DRAWS))
     assert agrees(rounds, {(a, b): 0.25 for a in (0, 1) for b in (0, 1)})

@@ -38,6 +38,7 @@ def literal_update(learner, weights, page, samples=4000):
     return learner.learning_rate * gradient @ X.astype(float)
 
 
+@pytest.mark.thorough
 def test_a_step_is_the_metric_s_gradient_with_corrected_rewards():
     """Eight rankings a page, averaged over 400 seeds, against 4,000 rankings and REINFORCE: within 4 standard errors.
 

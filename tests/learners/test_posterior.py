@@ -72,6 +72,7 @@ def test_it_is_the_dense_posterior_page_for_page(weights):
     np.testing.assert_allclose(belief.log_examination_deviation[1:], wanted[1:PAGE], rtol=1e-7)
 
 
+@pytest.mark.thorough
 def test_on_a_tiny_case_it_is_the_posterior_that_quadrature_finds():
     """One feature, two ranks: mean and deviations of the exact posterior, prior times likelihood on a fine grid."""
     learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25, level_shape=0.0)
@@ -281,6 +282,7 @@ def test_before_anything_is_known_every_page_is_as_likely():
     assert agrees(shown, dict.fromkeys(range(4), 0.25))
 
 
+@pytest.mark.thorough
 def test_it_explores_less_as_it_learns():
     X = np.random.default_rng(15).normal(size=(6, FEATURES)).astype(np.float32)
 
@@ -350,6 +352,7 @@ def test_documents_between_pinned_ones_are_learned_from_with_their_own_ranks():
     assert ranker.model.rank.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.thorough
 def test_what_is_old_is_forgotten_by_half_lives():
     """After a change of taste, 600 pages with a half-life of 200 have all but replaced the 2,000 before them."""
 

@@ -100,6 +100,7 @@ class Literal:
         self.pages.append((client, pull, sum(clicks), self.weight(client)))
 
 
+@pytest.mark.thorough
 def test_a_page_counts_as_the_literal_rule_says(monkeypatch):
     monkeypatch.setattr(room, "MOST_PARTS", 7)
     monkeypatch.setattr(room, "FADED", 0.0)
@@ -143,6 +144,7 @@ def test_the_more_features_the_higher_the_bound_and_the_fewer_the_parts_in_the_s
 # People
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
 def test_of_people_who_care_for_nothing_no_more_are_beyond_the_bound_than_was_asked_for(share):
     consistency = Consistency(replace(SETTINGS, guards=Guards(one_sided=share)))
@@ -150,6 +152,7 @@ def test_of_people_who_care_for_nothing_no_more_are_beyond_the_bound_than_was_as
     assert np.mean(np.array(weights) < 1.0) <= share
 
 
+@pytest.mark.thorough
 def test_people_whose_tastes_differ_still_count():
     """Ten pages each. One in six looks at the price alone, as nobody else does: they count for .95 on average."""
     consistency = Consistency(SETTINGS)
@@ -189,6 +192,7 @@ def test_whoever_clicks_on_other_things_later_counts_again():
 # Bots
 
 
+@pytest.mark.thorough
 def test_pages_of_bots_soon_count_for_little():
     consistency = Consistency(SETTINGS)
     counted(consistency, visits(range(300), 600, as_people_do))
@@ -202,6 +206,7 @@ def test_pages_of_bots_soon_count_for_little():
     assert by_visit.mean() < 0.4
 
 
+@pytest.mark.thorough
 def test_what_bots_like_hardly_becomes_usual():
     people = visits(range(300), 2_000, as_people_do)
     bots = visits(range(1_000, 1_020), 200, for_the_vendor, seed=2)
@@ -228,6 +233,7 @@ def steered(learner, guards: Guards) -> tuple[float, dict[str, int]]:
     return float(diary.fold.ranker.weights[2]), dict(diary.fold.fates)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [Posterior(), ROLTR(learning_rate=0.05)], ids=lambda one: one.name)
 def test_bots_move_a_model_less(learner):
     free, _ = steered(learner, replace(HELD, one_sided=0.0))
@@ -277,6 +283,7 @@ def test_what_somebody_clicks_on_now_changes_what_their_next_page_counts_and_not
     assert one.consistency.weight(name(99)) != other.consistency.weight(name(99))
 
 
+@pytest.mark.thorough
 def test_sums_are_part_of_the_state_and_go_on_with_the_same_bits():
     diary = bothered()
     again = Fold(diary.settings)
@@ -295,6 +302,7 @@ def test_after_a_refold_whoever_was_erased_is_no_longer_in_the_sums_and_a_roll_b
     assert diary.fold.consistency.z(name(99)) == 0.0
 
 
+@pytest.mark.thorough
 def test_a_challenger_has_sums_of_its_own_and_brings_them_when_it_is_promoted():
     diary = bothered()
     settings = replace(diary.settings, name="rival", challenges="m")

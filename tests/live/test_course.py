@@ -2,6 +2,7 @@
 
 import msgspec
 import numpy as np
+import pytest
 
 from rankloop.live.course import MOST, Course, KeptCourse
 from rankloop.live.events import Group
@@ -19,6 +20,7 @@ def visited(course, guard, pages, learned, control, *, begin=0, seed=1):
     return begin + pages
 
 
+@pytest.mark.thorough
 def test_where_the_answer_changed_is_kept_however_many_pages_follow():
     course, guard = Course(), Guard()
     page = visited(course, guard, 2_000, 0.9, 0.5)
@@ -44,6 +46,7 @@ def test_a_guard_that_comes_on_leaves_what_it_was_decided_by_and_a_roll_back_lea
     assert course.points[-1] == (1000 * page, page, "open", None, None, None)
 
 
+@pytest.mark.thorough
 def test_it_goes_on_from_a_kept_state_to_the_same_points():
     whole, guard = Course(), Guard()
     page = visited(whole, guard, 1_500, 0.7, 0.5)

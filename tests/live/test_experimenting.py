@@ -29,6 +29,7 @@ async def visits(service, pages, first=0):
     return groups
 
 
+@pytest.mark.thorough
 def test_pages_are_interleaved_from_start_to_stop_and_a_restart_loses_nothing(tmp_path):
     async def story():
         async with running(tmp_path / "log.db", SHOP) as service:

@@ -64,6 +64,7 @@ def test_a_page_is_a_function_of_seed_state_number_and_request():
     assert [one.show(X, rivals={}).body for _ in range(9)] == [other.show(X, rivals={}).body for _ in range(9)]
 
 
+@pytest.mark.thorough
 def test_only_a_share_of_those_who_are_not_in_control_see_interleaved_pages():
     settings = shop(guards=Guards(control=0.3))
     diary = started(settings, ExperimentStarted(["incoming", "learned"], [0, 1], 0.4))
@@ -78,6 +79,7 @@ def test_only_a_share_of_those_who_are_not_in_control_see_interleaved_pages():
     assert page_of(diary.show(X, client=somebody(groups.index(Group.INTERLEAVED)))).group == Group.LEARNED
 
 
+@pytest.mark.thorough
 def test_credit_is_the_arms_whose_documents_were_clicked_and_a_better_order_wins():
     """People want every third document, which the model knows and the engine does not."""
     informed = X.copy()
@@ -244,4 +246,6 @@ def test_the_first_arm_can_win():
         experiment.note([0, 1], [1.0, float(who % 5 == 0)], who)
     told = report(experiment)
     assert told.better == "incoming"
-    assert told.verdict.startswith("the incoming order is preferred to the learned order: +80 points in the share of clicks")
+    assert told.verdict.startswith(
+        "the incoming order is preferred to the learned order: +80 points in the share of clicks"
+    )

@@ -35,6 +35,7 @@ def model(guards: Guards = HALF) -> ModelSettings:
 # The comparison
 
 
+@pytest.mark.thorough
 def test_an_order_as_good_as_the_incoming_one_is_hardly_ever_called_worse_however_often_one_looks():
     """Looked at after every control page. 2.5 % are promised: 10 of 400; 20 or more would have probability 0.3 %."""
     random = np.random.default_rng(5)
@@ -72,6 +73,7 @@ def test_people_who_come_often_and_click_a_lot_are_one_observation_each():
     assert alarms_of(people=600, pages=2_500, runs=40) <= 2
 
 
+@pytest.mark.thorough
 def test_the_variance_between_people_is_that_of_a_ratio_of_sums():
     """Against its literal definition, and against many samples of independent people."""
     random = np.random.default_rng(3)
@@ -126,6 +128,7 @@ def difference(guard: Guard) -> float:
     return found.learned / found.incoming - 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("group", [Group.LEARNED, Group.CONTROL])
 def test_one_client_who_comes_often_and_clicks_on_everything_hardly_moves_the_comparison(group):
     quiet = among_people(3_000, 0.3, 0.3)
@@ -142,6 +145,7 @@ def test_nobody_hides_that_an_order_is_worse():
     assert attacked.is_on
 
 
+@pytest.mark.thorough
 def test_of_people_who_come_alike_every_page_counts():
     guard = among_people(3_000, 0.3, 0.3)
     assert guard.learned_people.counted().tolist() == guard.learned_people.sums.tolist()
@@ -236,6 +240,7 @@ def test_guarded_people_see_the_incoming_order():
     )
 
 
+@pytest.mark.thorough
 def test_it_goes_off_after_a_trial_with_as_many_clicks_and_stays_on_after_one_with_fewer():
     settings = model(Guards(control=0.2, falls_back=0.5, client_pages=0))
     diary = worse(settings)
@@ -346,6 +351,7 @@ def test_a_model_that_was_made_to_fall_back_for_good_lets_a_few_try_it(share):
     assert settings.guards.falls_back == MOST_FALL_BACK < 1
 
 
+@pytest.mark.thorough
 def test_the_service_says_so(tmp_path, caplog):
     async def visits(service) -> None:
         while not models.describe(service, service.registry.get("m")).guarded:

@@ -114,6 +114,7 @@ def test_the_first_page_is_the_engines_and_a_softmax_keeps_its_first():
     assert "100 candidates a query" in report.assumes
 
 
+@pytest.mark.thorough
 def test_what_the_order_is_worth_is_learned_as_any_weight():
     """People want what is cheap, and the engine's order is chance: its weight, about ½ at first, wears off."""
     rng, diary = np.random.default_rng(5), Diary(model(page_size=5))

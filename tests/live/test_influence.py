@@ -197,6 +197,7 @@ def steered(learner, guards: Guards, client, pages: int = 300) -> float:
     return float(np.linalg.norm(diary.fold.ranker.weights))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [Posterior(), ROLTR(learning_rate=0.05), PDGD()], ids=lambda one: one.name)
 def test_one_client_moves_the_weights_far_less_than_as_many_pages_of_many(learner):
     one = steered(learner, FOR_ALL, lambda visit: name(1))

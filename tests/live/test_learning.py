@@ -315,6 +315,7 @@ def test_the_newest_and_the_oldest_snapshots_always_stay():
     assert superfluous(history(range(KEPT))) == []
 
 
+@pytest.mark.thorough
 def test_a_year_of_learning_leaves_some_hundred_snapshots_dense_near_now_and_sparse_long_ago():
     """One state a quarter of an hour, thinned out again and again as the learner does it."""
     kept: list[tuple[int, int]] = []  # (version, at), newest first

@@ -47,6 +47,7 @@ def writer(store):
     writer.stop()
 
 
+@pytest.mark.thorough
 def test_what_was_acknowledged_is_there_after_reopening(store, address, writer):
     futures = [writer.append(show(number, body=bytes(60_000))) for number in range(700)]
     offsets = [future.result(PATIENCE) for future in futures]
@@ -200,6 +201,7 @@ class Literal:
         return self.place(Kind.CLOSED)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=st.lists(st.lists(ENTRY, max_size=12), max_size=5))
 def test_every_sequence_of_shows_clicks_and_closes_means_what_a_literal_reading_says(store, batches):

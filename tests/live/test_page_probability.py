@@ -72,6 +72,7 @@ def test_the_probabilities_of_all_pages_sum_to_one(learner):
     assert math.fsum(map(math.exp, told)) == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", SOFTMAX, ids=str)
 def test_pages_are_drawn_as_often_as_their_logged_probability_says(learner):
     diary = Diary(model(learner, page_size=2))

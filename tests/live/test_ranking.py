@@ -177,6 +177,7 @@ def test_the_same_person_is_in_the_same_group_at_every_visit():
     assert len(set(first)) == 2
 
 
+@pytest.mark.thorough
 def test_a_larger_control_group_keeps_those_who_were_in_the_smaller_one():
     small = groups(model(guards=Guards(control=0.1)), CLIENTS)
     large = groups(model(guards=Guards(control=0.3)), CLIENTS)
@@ -184,6 +185,7 @@ def test_a_larger_control_group_keeps_those_who_were_in_the_smaller_one():
     assert small != large
 
 
+@pytest.mark.thorough
 def test_two_models_have_control_groups_that_know_nothing_of_each_other():
     one, two = (np.array(groups(model(seed=seed, guards=Guards(control=0.5)), CLIENTS)) for seed in (7, 8))
     both = int(((one == Group.CONTROL) & (two == Group.CONTROL)).sum())

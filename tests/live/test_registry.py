@@ -194,6 +194,7 @@ def test_a_model_whose_kept_state_is_damaged_shows_the_incoming_order_and_the_ot
     assert (done.begins, done.learned, done.version, done.distance) == ("the beginning", 1, 2, 0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [Kind.ROLLED_BACK, Kind.REFOLDED])
 @pytest.mark.parametrize("body", [encode(Restored(0, b"\xc1", 1)), b"\xc1"], ids=["state", "event"])
 def test_a_damaged_state_in_the_log_itself_stops_its_model_alone_until_a_refold(tmp_path, kind, body):

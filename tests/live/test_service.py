@@ -77,6 +77,7 @@ async def serve_the_simulations_visitors(path, learner, impressions: int) -> byt
         return weights(service).tobytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", SIMULATED, ids=str)
 def test_the_service_and_the_simulation_end_with_the_same_bits(path, learner):
     run = simulate(learner, noisy(), DATA, 40, seed=SEED, evaluate_every=0)
@@ -101,6 +102,7 @@ def test_the_lag_is_told_though_the_learner_goes_on_meanwhile(path, monkeypatch)
     assert list(told(story()).values()) == [0]
 
 
+@pytest.mark.thorough
 def test_every_learner_of_the_core_that_needs_no_grades_can_be_chosen(path):
     kinds = {kind for kind in LEARNERS.values() if not kind.ranks_by_grades and kind.learns_from != "grades"}
     assert kinds == set(LiveLearner.__args__)
@@ -244,6 +246,7 @@ def test_pages_shown_before_a_restart_can_be_clicked_and_closed_after_it(path):
     assert told(story()) == (2, Closed(True, 1))
 
 
+@pytest.mark.thorough
 def test_restarting_again_and_again_gives_the_bits_of_one_long_life(tmp_path, monkeypatch):
     # After a restart numbers go on with the next block; here every block is as long as a life.
     monkeypatch.setattr(registry, "BLOCK", 4)

@@ -81,6 +81,7 @@ def filled(pages, seed, appeal=APPEAL, scores=OTHER):
     return shadow
 
 
+@pytest.mark.thorough
 def test_a_better_order_is_found_and_its_interval_holds_the_truth():
     theta = examination_of(MODEL, None)
     found = filled(1_500, seed=1).found()

@@ -103,6 +103,7 @@ def test_fixed_scaling_is_that_of_the_engines_feature():
     assert first_stays_first(queries, report.weights[1]) == pytest.approx(0.9, abs=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("keeps_first", [0.5, 0.9])
 def test_the_expected_displacement_is_that_of_all_pages_and_of_the_first_pages_really_shown(size, keeps_first):
@@ -126,6 +127,7 @@ def test_the_displacement_of_long_pages_is_a_sample_close_to_what_is_exact(monke
     assert starting_point(model(IncomingOrder("engine"), page_size=20)).displacement == pytest.approx(exact, rel=0.2)
 
 
+@pytest.mark.thorough
 def test_the_first_page_begins_with_the_engines_first_nine_times_in_ten():
     settings = model(IncomingOrder("engine"), page_size=10)
     diary = Diary(settings)
@@ -298,6 +300,7 @@ def learn(settings: ModelSettings, visits: int) -> tuple[float, Diary]:
     return float(np.mean(kept[:30])), diary
 
 
+@pytest.mark.thorough
 def test_a_policy_gradient_keeps_the_engines_order_at_first_and_learns_soon():
     """With its own default rate. Beside a weight of 50 it would have learned next to nothing by then."""
     sharp = model(IncomingOrder("engine", candidates=20), learner=ROLTR())

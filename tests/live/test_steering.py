@@ -112,6 +112,7 @@ def test_pages_that_cannot_be_read_or_were_erased_are_passed_over(store):
     assert watch.found[1].pages == 17
 
 
+@pytest.mark.thorough
 def test_a_service_counts_suspects_in_its_metrics(tmp_path):
     async def story():
         settings = type(SETTINGS)(name="shop", features=SETTINGS.names, page_size=5, seed=1, guards=FOR_ALL)

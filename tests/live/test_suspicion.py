@@ -68,6 +68,7 @@ def test_where_people_are_people_nobody_is_suspected():
     assert (found.pages, found.clients, found.found) == (4_000, 300, [])
 
 
+@pytest.mark.thorough
 def test_who_comes_often_and_likes_what_everybody_likes_is_no_suspect():
     def for_ratings(random, client, X, documents):
         return random.random(5) < 0.12 * np.exp(2 * np.clip(X[:, 1], -1, 1))
@@ -109,6 +110,7 @@ def test_whoever_always_clicks_on_one_document_is_found():
     assert found.everybody == sorted(hashed([1_000]))
 
 
+@pytest.mark.thorough
 def test_of_a_handful_of_clients_and_of_pages_in_another_order_nothing_is_said():
     few = visits(range(19), 500, for_the_vendor)
     assert suspects_among(few, SETTINGS).found == []

@@ -58,6 +58,7 @@ def test_what_stays_is_usual_after_a_while():
     assert told(watch) == []
 
 
+@pytest.mark.thorough
 def test_what_always_varies_a_little_or_seldom_is_no_alert():
     """A hundred stretches of ordinary pages, features that grow with time and one that hardly ever varies."""
     for seed in range(10):

@@ -173,6 +173,7 @@ def test_self_normalisation_is_exact_for_a_constant_reward_and_plain_weighting_i
     assert estimate(log).standard_error > 0.02
 
 
+@pytest.mark.thorough
 def test_self_normalisation_closes_in_on_the_truth():
     pages, clicks = joined(50)
     for line_up in ESTIMATORS.values():

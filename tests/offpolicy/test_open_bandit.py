@@ -92,6 +92,7 @@ def test_the_learned_log_tells_what_chance_earns_or_says_that_it_cannot(both, me
         assert found.reason.startswith("only 2 of 10,000 impressions' worth of evidence")
 
 
+@pytest.mark.thorough
 def test_random_propensities_are_one_over_the_items(shared_data):
     for campaign, items in zip(CAMPAIGNS, (80, 34, 46), strict=True):
         assert Log(shared_data, "random", campaign).propensities == pytest.approx(np.full(10_000, 1 / items))

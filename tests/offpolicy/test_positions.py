@@ -35,6 +35,7 @@ def test_every_rank_is_taken_by_exactly_one_of_many(candidates, ranks, spread):
     assert found.sum(axis=1).max() <= 1 + 1e-9
 
 
+@pytest.mark.thorough
 def test_long_lists_agree_with_drawn_pages():
     scores = np.random.default_rng(2).normal(size=50)
     drawn = np.zeros((50, 5))

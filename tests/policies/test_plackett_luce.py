@@ -31,6 +31,7 @@ def probabilities(scores, size, temperature=1.0) -> dict:
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("scores", "size", "temperature", "seed"),
     [
@@ -47,11 +48,13 @@ def test_sampled_pages_have_the_plackett_luce_probabilities(scores, size, temper
     assert agrees(observed, probabilities(scores, size, temperature))
 
 
+@pytest.mark.thorough
 def test_sampled_pages_are_right_with_scores_ten_thousand_apart():
     scores = [1e4, 1e4 - 1.0, -1e4, -1e4 + 0.5]
     assert agrees(drawn_pages(scores, 4, seed=7), probabilities(scores, 4))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("candidates", [31, 32, 33, 70])
 def test_every_candidate_of_many_comes_first_as_often_as_its_softmax(candidates):
     scores = np.linspace(-1, 1, candidates)
@@ -59,6 +62,7 @@ def test_every_candidate_of_many_comes_first_as_often_as_its_softmax(candidates)
     assert agrees(observed, probabilities(scores, 1))
 
 
+@pytest.mark.thorough
 def test_what_one_impression_shows_says_nothing_about_the_next():
     scores = [0.5, 0.0, -0.5]
     first = [int(sample(scores, 1, seed=8, impression=i)[0]) for i in range(DRAWS)]

@@ -47,6 +47,7 @@ def test_the_risk_is_the_definition_with_softmax_over_all_candidates(impression,
     assert spread_out == pytest.approx([w for w in wanted if w > 0.05], rel=2e-3)
 
 
+@pytest.mark.thorough
 def test_the_risk_is_right_to_float32_where_the_variance_is_not_tiny():
     rng = np.random.default_rng(3)
     for _ in range(200):

@@ -64,6 +64,7 @@ def test_the_one_pass_gradient_is_the_double_sum(impression, learner):
     assert_close(got, wanted, scale_of(learner, clicks), 1e-13 * 50)
 
 
+@pytest.mark.thorough
 @given(impressions(most=5), learners())
 @proof
 def test_the_gradient_is_the_finite_difference_of_returns_times_log_policy(impression, learner):

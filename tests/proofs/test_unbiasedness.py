@@ -76,6 +76,7 @@ def test_ips_rewards_are_unbiased_for_any_attraction(a, eta):
     assert expected(lambda c: rewards("ips+-", c, p), p, a) == about(positive + negative, p)
 
 
+@pytest.mark.thorough
 @given(ranks=st.lists(st.tuples(probability, probability, st.floats(0.01, 1.0)), min_size=1, max_size=4))
 @proof
 def test_a_wrong_belief_scales_attraction_by_true_over_assumed_propensity(ranks):

@@ -44,6 +44,7 @@ def test_the_harvest_is_a_plain_loop_over_documents_and_ranks():
     assert (found.seen == both).all()
 
 
+@pytest.mark.thorough
 def test_both_ways_find_the_truth_where_click_through_does_not():
     log = simulated()
     found = harvest(*log)

@@ -46,6 +46,7 @@ def test_a_prior_that_outweighs_everything_is_the_assumed_curve(data):
     assert heavy.model.examination.curve == pytest.approx(prior.at(10))
 
 
+@pytest.mark.thorough
 def test_the_curve_of_people_who_look_further_down_is_learned(data):
     user = rl.users.PositionBased(rl.users.noisy(grades=5).attraction, SLOW)
     online = taught(rl.ROLTR(learning_rate=1e-4, propensities=rl.propensities.learned()), data, user, 6_000)

@@ -84,6 +84,7 @@ def test_cascades_are_found_out(name):
     assert all(verdict.z < 0 and verdict.p < 0.001 for verdict in verdicts)
 
 
+@pytest.mark.thorough
 def test_trust_is_no_cascade_and_people_who_stop_anywhere_alike_cannot_be_told():
     for people in (rl.users.trust("noisy", grades=5), rl.users.cascade("almost-random", stop="anywhere", grades=5)):
         assert judged(people, 1).p >= 0.001

@@ -84,6 +84,7 @@ def simulated(seed, count, size=4, candidates=12):
     return moments, examined
 
 
+@pytest.mark.thorough
 def test_the_interval_covers_the_truth_as_often_as_it_says():
     # 200 curves × rank 4: a count outside 176 … 198 has probability below 0.001 if coverage is .95 (seeds are fixed).
     covered = 0

@@ -116,6 +116,7 @@ def test_people_who_trust_nobody_are_accused_as_often_as_the_level_says():
     assert {verdict.degrees for verdict in verdicts} == {4}
 
 
+@pytest.mark.thorough
 def test_trust_is_found_out_and_described():
     # Power at 3,000 pages: all of these seeds, at level .001. The chance that four standard errors are too few for one
     # of 24 numbers is below .002.

@@ -148,6 +148,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path):
             Run.load(path)
 
 
+@pytest.mark.thorough
 def test_a_flipped_byte_is_refused_or_harmless(tmp_path):
     """Every 7th byte of the file in turn: checksums must catch it, or it must not matter."""
     run = simulate(DBGD(), noisy(), DATA, 30, seed=1)

@@ -196,6 +196,7 @@ def test_effect_sizes_by_hand():
     assert d_z([2, 3, 4], [1, 1, 1]) == pytest.approx(2 * 0.564190, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_effect_sizes_are_unbiased():
     draws = np.random.default_rng(1)
     a, b = draws.normal(1, 1, (4000, 5)), draws.normal(0, 1, (4000, 5))
@@ -273,6 +274,7 @@ def test_false_positives_on_similar_collections_are_one_in_twenty(icc):
     assert rejections(differences(icc, random_folds=True), FOLDS, SIMILAR) == HONEST
 
 
+@pytest.mark.thorough
 def test_a_test_over_runs_that_ignores_folds_is_wrong_either_way():
     """With an intra-class correlation of one half: three to four times too often, or hardly ever."""
     assert rejections(differences(0.5, random_folds=True), FOLDS, THIS, name_folds=False) > 0.12
@@ -281,6 +283,7 @@ def test_a_test_over_runs_that_ignores_folds_is_wrong_either_way():
     assert rejections(differences(0.5, random_folds=True), FOLDS, THIS) > 0.25
 
 
+@pytest.mark.thorough
 def test_a_percentile_bootstrap_over_five_folds_is_wrong_too_often():
     """16 % instead of 5 %, which is why it is refused; 4,000 samples tell 16 % from 13 % and from 19 % (± 5 s. d.)."""
     means = differences(0.5, random_folds=True).reshape(SIMULATED, 5, 3).mean(axis=2)
@@ -295,6 +298,7 @@ def test_unequal_spread_within_folds_costs_little():
     assert 0.036 < rejections(differences(0.0, random_folds=False) * spread, FOLDS, THIS) < 0.09
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("to", [THIS, SIMILAR])
 def test_intervals_cover_as_often_as_they_say(to):
     samples = 1.0 + differences(0.5, random_folds=to == SIMILAR)[:2000]

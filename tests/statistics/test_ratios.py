@@ -9,6 +9,7 @@ from scipy import stats
 from rankloop.statistics.ratios import fieller, log_ratio, ratio
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("paired", [True, False])
 def test_the_interval_of_a_ratio_covers_the_truth_19_times_in_20(paired):
     draws = np.random.default_rng(3)
@@ -23,6 +24,7 @@ def test_the_interval_of_a_ratio_covers_the_truth_19_times_in_20(paired):
     assert 925 < covered < 975  # 950 expected, standard deviation 7
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("folds", [None, [1, 1, 1, 1, 2, 2, 2, 2]])
 def test_fieller_s_interval_covers_a_ratio_19_times_in_20_in_small_samples_of_pairs(folds):
     """Eight pairs with a common part, 4,000 times: an exact interval misses 200 times, ± 50 once in 3,000 times."""

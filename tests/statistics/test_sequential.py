@@ -17,6 +17,7 @@ def looked_at_after_every_page(margins, confidence=0.95):
     return (np.abs(total) > np.array([np.inf, *widths])[spent]).any(axis=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("tied", [0.0, 0.9])
 def test_no_preference_is_called_one_in_at_most_five_of_a_hundred_experiments_however_often_one_looks(tied):
     rng = np.random.default_rng(5)

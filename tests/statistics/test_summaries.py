@@ -153,6 +153,7 @@ def test_drawing_five_folds_anew_is_refused():
         probability_of_improvement_interval([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], generalise_to=SIMILAR)
 
 
+@pytest.mark.thorough
 def test_intervals_of_three_runs_a_fold_cover_what_they_say(monkeypatch):
     """Five folds, three runs each, folds fixed, intra-class correlation one half.
 

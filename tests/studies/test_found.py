@@ -1,5 +1,7 @@
 """The runs of a study are found in its folder, with or without the collections."""
 
+import pytest
+
 from rankloop import load
 from rankloop.studies.found import Met, find_records, group_of
 from rankloop.studies.specification import cells, parse
@@ -8,6 +10,7 @@ from .small_studies import SMALL
 from .test_runner import run
 
 
+@pytest.mark.thorough
 def test_records_are_found_without_the_collections(tmp_path):
     run(SMALL, tmp_path)
     study = parse(SMALL, "small")
@@ -19,6 +22,7 @@ def test_records_are_found_without_the_collections(tmp_path):
     assert [key for _, key in find_records(tmp_path, study, at_hand)] == [key for _, key in found]
 
 
+@pytest.mark.thorough
 def test_records_of_other_settings_are_not_found(tmp_path):
     run(SMALL, tmp_path)
     assert find_records(tmp_path, parse(SMALL.replace("= 200", "= 300"), "small")) == []
@@ -30,6 +34,7 @@ OTHER = '{ data = "mslr-like", scale = 0.002, folds = [1, 2], label = "other" }'
 TWO = SMALL.replace("folds = [1, 2] }]", f"folds = [1, 2] }}, {OTHER}]")
 
 
+@pytest.mark.thorough
 def test_a_collection_that_was_not_run_does_not_get_another_s_records(tmp_path):
     """With --only, say: the runs of both are alike in all but the collection."""
     assert TWO != SMALL

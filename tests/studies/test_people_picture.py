@@ -1,5 +1,7 @@
 """The picture of who wins with which people."""
 
+import pytest
+
 from rankloop.studies import figures
 from rankloop.studies.coverage import Coverage
 from rankloop.studies.people_picture import draw_people
@@ -20,6 +22,7 @@ def test_every_pair_has_a_field_and_every_row_a_winner(made_up):
     assert sum("†" in text.get_text() for text in axis.texts) == 1
 
 
+@pytest.mark.thorough
 def test_the_study_of_people_gets_the_picture_and_no_panels_too_small_to_read(made_up):
     results = made_up(load_study("users"), keep=lambda cell: cell.seed <= 2)
     [figure] = figures.figures_for(results)

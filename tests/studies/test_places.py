@@ -28,6 +28,7 @@ def run_on_device(text, folder, engine=None, show=lambda _: None, **more):
         return run_plan(plan, engine or Here(), show, **more)
 
 
+@pytest.mark.thorough
 def test_device_and_cpu_share_a_study_and_the_report_says_which_and_why(tmp_path, stand_in):
     there = Here()
     outcome = run_on_device(SMALL, tmp_path, there)
@@ -44,6 +45,7 @@ def test_device_and_cpu_share_a_study_and_the_report_says_which_and_why(tmp_path
     assert numbers(outcome) == numbers(run(SMALL, tmp_path / "cpu"))  # the stand-in rounds as the CPU does
 
 
+@pytest.mark.thorough
 def test_records_of_a_device_are_not_taken_for_those_of_the_cpu_nor_the_other_way_round(tmp_path, stand_in):
     run_on_device(SMALL, tmp_path)
     there = Here()
@@ -58,6 +60,7 @@ def test_records_of_a_device_are_not_taken_for_those_of_the_cpu_nor_the_other_wa
     assert {one.engine for one in read_results(tmp_path).select(label="ROLTR")} == {"gpu:0123456789abcdef"}
 
 
+@pytest.mark.thorough
 def test_edited_device_code_is_another_engine(tmp_path, stand_in, monkeypatch):
     from rankloop import gpu
 

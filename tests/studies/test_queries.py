@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from .test_runner import run
 from .test_specification import SMALL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "studies.md").read_text()
 
 
+@pytest.mark.thorough
 def test_the_query_for_duckdb_ranks_the_learners(tmp_path, monkeypatch):
     import duckdb
 
@@ -20,6 +23,7 @@ def test_the_query_for_duckdb_ranks_the_learners(tmp_path, monkeypatch):
     assert [value for _, _, value in rows] == sorted((value for _, _, value in rows), reverse=True)
 
 
+@pytest.mark.thorough
 def test_the_snippet_for_polars_averages_the_curves(tmp_path, monkeypatch):
     run(SMALL, tmp_path / "results" / "rq2")
     monkeypatch.chdir(tmp_path)

@@ -63,6 +63,7 @@ def test_a_second_start_does_only_what_is_missing(tmp_path):
     assert len(first.results.records) == 16
 
 
+@pytest.mark.thorough
 def test_changing_one_learner_runs_that_learner_alone(tmp_path):
     run(SMALL, tmp_path)
     again = Here()
@@ -89,6 +90,7 @@ def start(text, folder, only=(), change=lambda study: study):
         return run_plan(plan, Here(), lambda _: None).results
 
 
+@pytest.mark.thorough
 def test_a_part_that_is_run_again_does_not_hide_the_rest(tmp_path):
     start(SMALL, tmp_path)
     assert len(start(SMALL, tmp_path, only=["noisy"]).records) == 16
@@ -208,6 +210,7 @@ def test_results_are_read_back_without_the_data(tmp_path):
         read_results(tmp_path / "runs")
 
 
+@pytest.mark.thorough
 def test_what_is_finished_is_read_before_a_study_ends(tmp_path):
     outcome = run(SMALL, tmp_path)
     for name in ("results.parquet", "curves.parquet"):

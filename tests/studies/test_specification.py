@@ -10,6 +10,7 @@ from rankloop.users import USERS, Cascade
 from .small_studies import SMALL
 
 
+@pytest.mark.thorough
 def test_every_study_that_is_shipped_is_valid_and_has_the_papers_size():
     runs = {name: len(cells(load_study(name))) for name in names()}
     assert set(runs) == {

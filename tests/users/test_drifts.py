@@ -18,6 +18,7 @@ def test_a_change_may_come_at_the_very_first_impression_but_one():
     assert [drift([NONE, ALL], at=[1]).clicks([0], 1, i).item() for i in range(3)] == [0, 1, 1]
 
 
+@pytest.mark.thorough
 def test_over_a_stretch_the_share_of_the_new_grows_evenly():
     change = drift([NONE, ALL], at=[1000], over=2000)
     drawn = [change.clicks([0], 1, i).item() for i in range(4000)]

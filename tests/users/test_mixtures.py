@@ -12,6 +12,7 @@ from ..proofs.chisquare import agrees
 ALL, NONE = PositionBased([1.0], [1.0] * 3, name="all"), PositionBased([0.0], [1.0] * 3, name="none")
 
 
+@pytest.mark.thorough
 def test_a_page_has_one_person():
     pages = Counter(tuple(mixture([ALL, NONE], [3, 1]).clicks([0, 0, 0], 1, i)) for i in range(4000))
     assert agrees(pages, {(1.0, 1.0, 1.0): 0.75, (0.0, 0.0, 0.0): 0.25})

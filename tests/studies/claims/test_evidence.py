@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from .made import LEVEL_REWARDS, OFFLINE, SLOWER, VARIANCE, methods, record, runs, verdict, verdicts
 
@@ -47,6 +48,7 @@ def test_short_runs_say_nothing_about_100_000_impressions():
         assert "end at 10,000 impressions, short of 100,000" in found.detail
 
 
+@pytest.mark.thorough
 def test_the_long_grid_answers_for_a_million_impressions_and_the_other_for_the_rest():
     short = runs(SLOWER, ends=100_000, grid="discount")
     long = runs({role: 0.5 for role in SLOWER if role.startswith("ips")}, ends=1_000_000, grid="long", noise=0.2)
@@ -61,6 +63,7 @@ def test_a_grid_that_compares_nothing_of_a_sentence_is_no_evidence_for_it():
     assert {found.collection for found in verdicts(runs(SLOWER), "3a")} == {"MSLR10K"}
 
 
+@pytest.mark.thorough
 def test_values_that_are_not_numbers_are_left_out():
     records = runs(VARIANCE)
     broken = [r for r in records if r.seed > 3] + [

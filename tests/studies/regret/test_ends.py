@@ -47,6 +47,7 @@ def test_few_queries_resolve_nothing_however_many_seeds_there_are(made_up):
     assert end_of(ours, theirs, MARGIN, queries).verdict == "unresolved"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("of_seeds", "of_queries"), [(0.003, 0.02), (0.0, 0.03), (0.006, 0.0)])
 def test_a_learner_at_the_margin_passes_one_time_in_twenty(of_seeds, of_queries):
     """1,000 simulated studies at the margin: 5 % pass, or fewer, as the sum of variances errs on the safe side.

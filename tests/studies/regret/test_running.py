@@ -61,6 +61,7 @@ def test_regret_is_what_the_records_say(finished):
     assert row.ratio == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_the_folder_keeps_it_and_the_report_shows_it(finished):
     plan, _, found = finished
     results = read_results(plan.folder)
