@@ -1,5 +1,7 @@
 """Estimates: another learner's value, before anybody sees its pages."""
 
+from functools import cache
+
 import pytest
 
 from rankloop.learners import DBGD, ROLTR
@@ -33,10 +35,12 @@ def estimates(found, policy, estimator="examination model"):
 
 
 @pytest.fixture(scope="module")
-def slow_learners(tmp_path_factory):
-    """Logs of a model that learns far too slowly, one per seed."""
+def slow_learner(tmp_path_factory):
+    """The log of a model that learns far too slowly, for each seed; made when it is asked for."""
     folder = tmp_path_factory.mktemp("logs")
-    for seed in range(LOGS):
+
+    @cache
+    def made(seed):
         store = open_store(folder / f"{seed}.db")
         settings = model_settings(learner=ROLTR(learning_rate=0.002), seed=seed, guards=FREE)
         log = Log(store, settings, seed=seed)
@@ -44,15 +48,17 @@ def slow_learners(tmp_path_factory):
             log.visit(100)
         log.snapshot()
         store.close()
-    return folder
+        return folder / f"{seed}.db"
+
+    return made
 
 
 @pytest.mark.long
 @pytest.mark.xdist_group("replay-estimates")
-def test_a_better_learner_is_estimated_better_and_intervals_hold_the_truth(slow_learners):
+def test_a_better_learner_is_estimated_better_and_intervals_hold_the_truth(slow_learner):
     world, faster = World(), ("learning_rate=0.02",)
     held, all_of_them = {"plain": 0, "self-normalised": 0, "live": 0, "item": 0}, 0
-    for log in sorted(slow_learners.glob("?.db")):
+    for log in map(slow_learner, range(LOGS)):
         found = replay(log, Options(changes=faster, evaluate=0.4))
         with open_log(log) as store:
             model = store.models()[0]
@@ -83,8 +89,8 @@ def test_a_better_learner_is_estimated_better_and_intervals_hold_the_truth(slow_
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("replay-estimates")
-def test_too_little_evidence_is_refused_with_a_reason(slow_learners):
-    found = replay(slow_learners / "0.db", Options(changes=("learning_rate=30",), evaluate=0.4, minimum_effective=300))
+def test_too_little_evidence_is_refused_with_a_reason(slow_learner):
+    found = replay(slow_learner(0), Options(changes=("learning_rate=30",), evaluate=0.4, minimum_effective=300))
     for estimator in ("examination model", "item-position"):
         for told in estimates(found, REPLAYED, estimator).values():
             assert told.value is None
@@ -94,8 +100,8 @@ def test_too_little_evidence_is_refused_with_a_reason(slow_learners):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("replay-estimates")
-def test_at_most_so_many_impressions_are_evaluated(slow_learners):
-    found = replay(slow_learners / "1.db", Options(evaluate=0.4, at_most=200))
+def test_at_most_so_many_impressions_are_evaluated(slow_learner):
+    found = replay(slow_learner(0), Options(evaluate=0.4, at_most=200))
     assert found.evaluation.impressions == 200
     assert found.evaluation.values[0].estimate.impressions == 200
 
