@@ -186,6 +186,7 @@ print(documents, int(peak[1]) // 1024)
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_memory_does_not_grow_with_the_file(tmp_path):
     if sys.platform != "linux":

@@ -179,7 +179,7 @@ def test_the_stand_in_asks_what_curl_asks(service, stand_in):
     assert missing["error"]["code"] == "no_such_model"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_answer_is_the_one_that_the_page_shows(printed):
     outputs = iter(printed)
     shown = BLOCK.findall(WALK)
@@ -207,7 +207,7 @@ def test_the_first_requests_of_the_readme_make_a_model_and_a_page_and_close_it(t
     assert (clicked["accepted"], clicked["closed"]) == (1, True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_simulated_traffic_leaves_its_table_and_picture(printed, service):
     assert "nDCG@10 on the test split" in printed[-1]
     assert (service.folder / "tried.png").read_bytes().startswith(b"\x89PNG")

@@ -16,7 +16,7 @@ from .serving import Serving
 pytestmark = [pytest.mark.xdist_group("traffic"), pytest.mark.process]
 
 LEARNERS = [
-    *(rl.ROLTR(reward=reward) for reward in rl.rewards.REWARDS),
+    rl.ROLTR(),
     rl.ROLTR(discount=0.9, learning_rate=0.1),
     rl.PDGD(),
     rl.DBGD(),
@@ -25,6 +25,8 @@ LEARNERS = [
     rl.COLTR(candidates=20),
     rl.FixedWeights(),
 ]
+OTHER_REWARDS = [rl.ROLTR(reward=reward) for reward in rl.rewards.REWARDS if reward != rl.ROLTR().reward]
+"""What a service does does not depend on the reward: with the others it is tried among the longest."""
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +53,11 @@ def assert_same(there, here):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+@pytest.mark.parametrize(
+    "learner", [*LEARNERS, *(pytest.param(one, marks=pytest.mark.long) for one in OTHER_REWARDS)], ids=repr
+)
 def test_the_service_ends_with_the_bits_of_the_simulation(client, data, learner):
-    name = f"same-{LEARNERS.index(learner)}"
+    name = f"same-{[*LEARNERS, *OTHER_REWARDS].index(learner)}"
     here = rl.simulate(learner, rl.users.noisy(), data, 40, seed=7, evaluate_every=20)
     assert ensure_model(client, name, data, learner, seed=7)[1]
     there = play(client, name, rl.users.noisy(), data, 40, seed=7, evaluate_every=20)

@@ -74,6 +74,7 @@ data.add("mine", sys.argv[1])
 """
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_a_killed_import_is_swept_by_the_next(source, own_home):
     process = in_another_process(STUCK, str(source), home=own_home)

@@ -80,6 +80,7 @@ def test_people_see_better_pages_from_a_policy_that_moves(results):
     assert results["online"].best.learner == rl.ROLTR(learning_rate=0.01, reward="ips+-")
 
 
+@pytest.mark.long
 @pytest.mark.process
 def test_the_result_does_not_depend_on_workers_or_on_how_the_data_is_given(results):
     for data in (TINY, "tiny", Source(data="tiny")):
