@@ -6,9 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 
 import rankloop
 from rankloop import sources
@@ -190,3 +194,27 @@ def test_what_is_installed_in_a_folder_of_its_own_does_not_count(tmp_path, monke
     installed_in(tmp_path, "carried/__init__.py", "carried/compiled.so", "carried_alone.py")
     monkeypatch.syspath_prepend(tmp_path)
     assert sources_of("method") == {tmp_path / "method.py", tmp_path / "my_own.py"}
+
+
+def test_threads_walk_through_the_sources_one_after_the_other(monkeypatch):
+    # To find a module means to import the packages around it, and two threads that import such packages at once can
+    # stop one another: runs of a new process, side by side, then failed with Python's `_DeadlockError`.
+    inside, most = [0], [0]
+
+    def find(name):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        for _ in range(1000):
+            time.sleep(0)  # others may go on
+        inside[0] -= 1
+
+    monkeypatch.setattr(sources, "_file", find)
+    together = threading.Barrier(4)
+
+    def ask(number):
+        together.wait(PATIENCE)
+        return fingerprint(f"asked.by.thread.{number}")
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, range(4)))
+    assert most == [1]

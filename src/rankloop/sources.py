@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import secrets
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import distributions
@@ -23,6 +24,9 @@ _REGISTRIES = {"rankloop", "rankloop.learners", "rankloop.rankers", "rankloop.us
 # What is done with a finished run computes nothing of it.
 _LOOKS = {"rankloop.runs.runs", "rankloop.runs.notebook", "rankloop.display.pictures", "rankloop.display.sheets"}
 _NOWHERE = secrets.token_bytes(8)
+# To find a module is to import the packages around it, and threads that import the same packages at once can stop one
+# another (`_DeadlockError`).
+_one_at_a_time = threading.RLock()
 _companions: dict[str, set[str]] = {}
 """By module from outside, others that say what compiled code does with its named tuples: it need not know them."""
 
@@ -86,6 +90,11 @@ def sources_of(*modules: str) -> set[Path]:
 
 
 def _walked(modules: tuple[str, ...]) -> dict[str, Path | None]:
+    with _one_at_a_time:
+        return _walk(modules)
+
+
+def _walk(modules: tuple[str, ...]) -> dict[str, Path | None]:
     own = {name.partition(".")[0] for name in modules} | {"rankloop"}
     seen: dict[str, Path | None] = {}
     waiting = [name for name in modules if name != "builtins"]
