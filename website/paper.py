@@ -5,8 +5,14 @@
 writes the tables between the page's marks, `docs/results/NAME/` (the report and its figures) for each folder, all
 verdicts to `docs/results/verdicts.json`, and every run into the public table, `docs/results/runs.parquet`. Folders that
 are joined by "+" are parts of one study, that of the first; of a run that two of them hold, the first counts.
+
+    python -m website.paper --from-table
+
+judges those claims anew that need no learning curves, only what runs came to in the end, from the public table, to
+which runs may have been added since; verdicts on the others stay, and so do the reports.
 """
 
+import json
 import re
 import shlex
 import shutil
@@ -15,13 +21,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from rankloop.studies import report
 from rankloop.studies.claims import SENTENCES, Verdict, check
-from rankloop.studies.published_runs import add_runs, rows_of
-from rankloop.studies.records import Results, read_results
+from rankloop.studies.claims.sentences import END, ONLINE
+from rankloop.studies.published_runs import add_runs, read_runs, rows_of
+from rankloop.studies.records import Record, Results, read_results
+from rankloop.studies.specification import Study
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEAD = "| report | collections | different runs | impressions | computed on | command |"
@@ -30,18 +39,74 @@ DECISIONS = ("supported", "contradicted", "undecided")
 
 def main(arguments: Sequence[str]) -> None:
     """Read the folders, and write everything."""
+    if list(arguments) == ["--from-table"]:
+        judge_anew()
+        return
     found = {name: joined(folders.split("+")) for name, _, folders in (word.partition("=") for word in arguments)}
     verdicts = {name: [one for one in check(results) if one.collection] for name, results in found.items()}
-    page = DOCS / "paper.md"
-    made = tables(verdicts) | {"runs": what_was_run(found)}
-    page.write_text(with_tables(page.read_text(encoding="utf-8"), made), encoding="utf-8")
-    document = msgspec.json.format(msgspec.json.encode(verdicts), indent=1)
-    (DOCS / "results" / "verdicts.json").write_bytes(document + b"\n")
+    write(verdicts, {"runs": what_was_run(found)})
     for name, results in found.items():
         keep_report(results, DOCS / "results" / name.lower())
         new, whole = add_runs(DOCS / "results" / "runs.parquet", rows_of(results))
         print(f"{name}: {len(results.records):,} runs, {new:,} of them new in a table of {whole:,}")
         print(f"{name}: {tally(verdicts[name])}")
+
+
+def write(verdicts: Mapping[str, Sequence[Verdict]], others: Mapping[str, str]) -> None:
+    """The tables of the page, and the verdicts that they are made from."""
+    page = DOCS / "paper.md"
+    made = tables(verdicts) | others
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), made), encoding="utf-8")
+    document = msgspec.json.format(msgspec.json.encode(verdicts), indent=1)
+    (DOCS / "results" / "verdicts.json").write_bytes(document + b"\n")
+
+
+def judge_anew() -> None:
+    """Put verdicts from the public table in the place of those that it is enough for."""
+    before = msgspec.json.decode((DOCS / "results" / "verdicts.json").read_bytes(), type=dict[str, list[Verdict]])
+    now = {
+        (one.number, one.collection, one.user): one for one in check(table_results(DOCS / "results" / "runs.parquet"))
+    }
+    after = {}
+    for name, some in before.items():
+        after[name] = [
+            now.get((one.number, one.collection, one.user), one) if needs_no_curve(one) else one for one in some
+        ]
+        changed = [
+            f"{new.number} {new.collection} {new.user}"
+            for new, old in zip(after[name], some, strict=True)
+            if new != old
+        ]
+        print(f"{name}: {', '.join(changed) or 'nothing'} changed; {tally(after[name])}")
+    write(after, {})
+
+
+def needs_no_curve(verdict: Verdict) -> bool:
+    """Whether all sentences of its claim, which are corrected together, are about what runs come to in the end."""
+    claim = verdict.number.rstrip("abcdefghij")
+    parts = [part for sentence in SENTENCES if sentence.claim == claim for part in sentence.parts]
+    return all(part.measure in (END, ONLINE) for part in parts)
+
+
+def table_results(path: Path) -> Results:
+    """The paper's runs in a public table, without what a row does not say. The same run may stand there twice, from two
+    machines, with results that differ by rounding: the first counts."""
+    records: dict[tuple[object, ...], Record] = {}
+    for row in read_runs(path).to_pylist():
+        if row["study"] == "paper":
+            where = tuple(row[name] for name in ("grid", "collection", "user", "label", "fold", "seed", "impressions"))
+            records.setdefault(where, _record(row))
+    return Results(Study(name="paper"), list(records.values()))
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    said = ("key", "grid", "collection", "fold", "user", "learner", "label", "seed", "impressions", "metric")
+    return Record(
+        **{name: row[name] for name in (*said, "gradient_variance", "clicks_per_page")},
+        online_ndcg=row["online"], offline_ndcg=row["offline"], settings={"learner": json.loads(row["settings"])},
+        stands_for=None, is_published=False, offline_at=[], offline_curve=[], online_curve=[], weights=[],
+        learning_seconds=0.0, evaluation_seconds=0.0, manifest={},
+    )  # fmt: skip
 
 
 def joined(folders: Sequence[str]) -> Results:

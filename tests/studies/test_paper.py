@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from website import paper
 
+from rankloop.studies.claims import check
 from rankloop.studies.claims.verdicts import Verdict
 from rankloop.studies.held import Start
 from rankloop.studies.published_runs import read_runs
@@ -106,3 +107,23 @@ def test_from_folders_come_the_page_the_reports_the_verdicts_and_the_table(made_
     assert read_runs(docs / "results" / "runs.parquet").num_rows == 50
     assert (docs / "results" / "mine" / "report.md").exists()
     assert list((docs / "results" / "mine" / "figures").glob("*.png"))
+
+
+def test_claims_about_ends_are_judged_from_the_public_table_and_others_stay(made_up, tmp_path, monkeypatch):
+    docs = tmp_path / "docs"
+    (docs / "results").mkdir(parents=True)
+    shutil.copy(paper.DOCS.parent / "website" / "paper_template.md", docs / "paper.md")
+    monkeypatch.setattr(paper, "DOCS", docs)
+    few = made_up(load_study("paper"), keep=lambda cell: cell.grid == "convergence" and cell.seed <= 10)
+    many = made_up(load_study("paper"), keep=lambda cell: cell.grid == "convergence")
+    before = [one for one in check(few) if one.collection]
+    paper.write({"Mine": before}, {})
+    paper.add_runs(docs / "results" / "runs.parquet", paper.rows_of(many))
+    paper.main(["--from-table"])
+    after = msgspec.convert(json.loads((docs / "results" / "verdicts.json").read_bytes())["Mine"], list[Verdict])
+    whole = {(one.number, one.collection, one.user): one for one in check(many)}
+    changed = [new.number for new, old in zip(after, before, strict=True) if new != old]
+    assert {number[0] for number in changed} == {"4", "6", "7"}
+    for new, old in zip(after, before, strict=True):
+        assert new == (whole[new.number, new.collection, new.user] if new.number[0] in "467" else old)
+    assert paper.totals({"Mine": after}) in (docs / "paper.md").read_text(encoding="utf-8")
