@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankloop.kernels.draws import mix
+from rankloop.learners.common_factor import ENOUGH
 from rankloop.learners.prior import GIVEN, LEVEL, LEVEL_VARIANCE, is_due
 
 
@@ -45,6 +46,8 @@ class Dense:
         self.mean = self.first
         self.taught, self.toward = np.zeros((len(self.mean),) * 2), np.zeros(len(self.mean))
         self.V = learner.prior_variance
+        self.brought, self.direction, self.common = [], None, None
+        """C b of each page but the first; b, of length 1; and λ."""
         self.records: dict = {}
         """By document: h, b and a."""
         self.watched = Watched()
@@ -59,19 +62,39 @@ class Dense:
             spread = np.sqrt(np.mean([(X.astype(float) @ self.weights).var() for X in self.seen]))
             u = np.r_[np.zeros(self.page), self.weights / spread]
             mean, covariance = mean + GIVEN * u, covariance + np.outer(u, u) / self.learner.start_pages
+        if self.brought:
+            v = np.mean(self.brought, axis=0)
+            self.direction, self.common = v / np.linalg.norm(v), np.linalg.norm(v)
+            share = max(1 - 1 / self.common, 0.0) / self.common
+            b = np.r_[np.zeros(self.page), self.direction / np.sqrt(within)]
+            covariance = covariance + self.learner.common_variance * share * np.outer(b, b)
         return mean, np.linalg.inv(covariance), np.sqrt(within)
+
+    def look_for_what_is_common(self, X):
+        """One power iteration with this page's covariance, in the units that the last renewal knew."""
+        if self.learner.common_variance > 0 and 1 < len(self.seen) <= ENOUGH:
+            C = np.cov((X / self.spread).T, bias=True).reshape(self.features, self.features)
+            alike = np.full(self.features, self.features**-0.5)
+            self.brought.append(C @ (alike if self.direction is None else self.direction))
 
     def weigh(self):
         """MacKay's update, with weights in units of the spreads that the last renewal knew."""
         P = np.linalg.inv(self.information)[self.page :, self.page :] * np.outer(self.spread, self.spread)
         m = self.mean[self.page :] * self.spread
-        free, trace = self.features, np.trace(P)
+        out = np.zeros((self.features, self.features))
         if self.weights is not None:
             u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
-            free, trace, m = free - 1, trace - u @ P @ u, m - u * (m @ u)
+            out += np.outer(u, u)
+        if self.direction is not None:
+            b = self.direction - out @ self.direction
+            own = self.learner.common_variance * max(1 - 1 / self.common, 0.0) / self.common
+            out += own / (own + self.V / self.features) * np.outer(b, b)
+        free, trace, squares = self.features - np.trace(out), np.trace(P - P @ out), m @ m - m @ out @ m
         determined = max(free - trace * self.features / self.V, 0.0)
         weight = self.learner.prior_weight
-        self.V = self.features * (weight * self.learner.prior_variance / self.features + m @ m) / (weight + determined)
+        self.V = (
+            self.features * (weight * self.learner.prior_variance / self.features + squares) / (weight + determined)
+        )
 
     def let_level_drift(self):
         """One step of a random walk between two pages; the mean stays."""
@@ -101,6 +124,7 @@ class Dense:
 
     def learn(self, X, documents, clicks, names=None):
         self.seen.append(X)
+        self.look_for_what_is_common(X.astype(float))
         if is_due(len(self.seen)):
             if len(self.seen) > 1:
                 self.weigh()

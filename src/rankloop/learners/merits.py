@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from rankloop.kernels import kernel
 from rankloop.kernels.draws import mix
-from rankloop.learners.prior import sample_step
+from rankloop.learners.candidates import sample_step
 
 SMALLEST = 256
 """How many places a table begins with."""

@@ -22,11 +22,13 @@ from rankloop.kernels import implements, kernel
 from rankloop.kernels.arithmetic import dot, exp
 from rankloop.kernels.draws import DIRECTIONS, fill_normals, stream_key
 from rankloop.kernels.triangular import MANY, covariance, rows_for, solve_upper, whole_lanes
+from rankloop.learners.candidates import find_centre
 from rankloop.learners.changes import Changes, part_of_change
+from rankloop.learners.common_factor import CommonFactor, gather_common
 from rankloop.learners.contract import Cost, Learner, Weighing, Work, believe, compiled_settings, learn, show
 from rankloop.learners.merits import Merits, fade, recall_all
 from rankloop.learners.page_step import SHOWN, take_evidence
-from rankloop.learners.prior import LEVEL, find_centre, gather_spread, is_due, let_level_drift, renew
+from rankloop.learners.prior import LEVEL, gather_spread, is_due, let_level_drift, renew
 from rankloop.learners.reinforce import show_plackett_luce
 from rankloop.propensities import PowerLaw, Propensities
 from rankloop.propensities.curves import assumed
@@ -62,6 +64,8 @@ class Posterior(Learner, frozen=True):
         level_drift: how far the logarithm of the usual number of clicks wanders from page to page, as a standard
             deviation: mornings and evenings, campaigns, other people.
         softness: the temperature of the drawn page's Plackett–Luce policy, in units of the draw's own effect.
+        common_variance: how much larger than others the weight of what features have in common may be, as a variance
+            of its scores; 0: no larger.
         examination: the examination curve to begin with.
         examination_variance: how little is known of its logarithm.
         start_pages: given weights count for so many pages.
@@ -92,6 +96,7 @@ class Posterior(Learner, frozen=True):
     level_drift: Annotated[float, number(at_least=0, usable=(0.0, 10.0))] = 0.005
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
+    common_variance: Annotated[float, number(at_least=0, usable=(0.0, 1e9))] = 0.01
     examination: Annotated[Propensities, Rule(_begun_with)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
@@ -122,6 +127,7 @@ class Posterior(Learner, frozen=True):
             start=ranker.weights.copy(),
             start_spread=np.zeros(1),
             start_within=np.zeros(1),
+            common=CommonFactor.of(features, looked_for=self.common_variance > 0),
             merits=Merits.of(min(self.memory, 1), self.merit_variance),
             changes=Changes.of(features, watched=self.memory > 0),
             settings=PosteriorSettings._of(self),
@@ -223,6 +229,7 @@ class PosteriorModel(NamedTuple):
     start: NDArray[np.float64]
     start_spread: NDArray[np.float64]
     start_within: NDArray[np.float64]
+    common: CommonFactor
     merits: Merits
     changes: Changes
     settings: Any
@@ -354,6 +361,7 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
         return np.nan
     model.pages[0] += 1
     gather_spread(model, X, work.centre, work.gradient)
+    gather_common(model.common, model.spread, model.pages[0], X, work.centre, work.gradient, work.per_unit)
     kept = remembered(model.settings.half_life, model.pages[0])
     if kept < 1.0 or is_due(model.pages[0]):
         renew(model, work, kept)

@@ -5,7 +5,9 @@ units every weight has the same prior variance V/F, so that the scores of a quer
 weights (a trained ranker, or the incoming order) are a direction that is believed beforehand: their scores, in units
 of their own spread, have a prior weight of ½ with the precision of so many pages.
 
-    w ~ N(½ u, V/F + u uᵀ/pages),   u = the given weights in these units, scaled to scores of spread 1
+    w ~ N(½ u, V/F + u uᵀ/pages + v a aᵀ),   u = the given weights in these units, scaled to scores of spread 1
+
+and along a, what features have in common (`common_factor`), weights may be larger.
 
 Spreads are estimates that settle, so now and then the prior is put in anew (`renew`): what pages have taught is the
 posterior's information less the old prior's, and is kept; half-lives forget a part of it in the same step.
@@ -17,21 +19,15 @@ import numpy as np
 
 from rankloop.kernels import kernel
 from rankloop.kernels.triangular import factorise, invert, solve_lower, solve_upper, square, times_symmetric
+from rankloop.learners.candidates import add_candidates
+from rankloop.learners.common_factor import common_share, settle_common
 
 GIVEN = 0.5
 """Prior weight of the given scores: documents that lie one spread apart differ in clicks by e^½."""
 LEVEL, LEVEL_VARIANCE = -1.5, 4.0
 """What is believed of b, the logarithm of how often a middling document is clicked at the top: .01 to 1 and more."""
-SAMPLE = 32
-"""The variance within a query is that of so many candidates, evenly spread over the list; pages average it out."""
 SETTLED = 1024
 """The prior is renewed after 1, 2, 3, 4, 6, 8, 12 … pages, and from here on after each so many."""
-
-
-@kernel
-def sample_step(candidates):
-    """Every so manieth of so many candidates is looked at for their mean and variance."""
-    return -(-candidates // SAMPLE)
 
 
 @kernel
@@ -55,30 +51,6 @@ def gather_spread(model, X, centre, squares):
             mean_square += apart * apart / n
         variance = max(mean_square - mean * mean, 0.0)
         model.start_within[0] = keep * model.start_within[0] + variance / model.pages[0]
-
-
-@kernel
-def add_candidates(X, centre, squares):
-    """Sums of how far a sample of the candidates is from the first one, and of the squares; returns the sample's stride
-    and size."""
-    step = sample_step(X.shape[0])
-    for j in range(X.shape[1]):
-        centre[j] = 0.0
-        squares[j] = 0.0
-    for i in range(step, X.shape[0], step):
-        for j in range(X.shape[1]):
-            apart = np.float64(X[i, j]) - np.float64(X[0, j])
-            centre[j] += apart
-            squares[j] += apart * apart
-    return step, -(-X.shape[0] // step)
-
-
-@kernel
-def find_centre(X, centre, squares):
-    """`centre` becomes the mean of one query's candidates, which have been let in before."""
-    _, n = add_candidates(X, centre, squares)
-    for j in range(X.shape[1]):
-        centre[j] = centre[j] / n + np.float64(X[0, j])
 
 
 @kernel
@@ -139,6 +111,7 @@ def renew(model, work, kept):
         M[:, :] = 0.0
         eta[:] = 0.0
     _change_units(model, M, eta, mean, kept)
+    settle_common(model.common)
     _add_prior(1.0, model, M, eta, mean)
     factorise(M, model.root)
     solve_lower(model.root, eta)
@@ -160,7 +133,7 @@ def _weigh_prior(model, inverse, column, mean):
 
     With a = V/F, the data determine γ = F − tr(P)/a of the F weights, and a = |m|²/γ (MacKay, 1992); the first guess
     counts as `prior_weight` weights beside them. The direction of given weights has a prior of its own, and is left
-    out.
+    out; that of the common factor, as far as its prior is its own.
     """
     leading = model.log_examination.size
     precision = model.precision[0]
@@ -172,7 +145,7 @@ def _weigh_prior(model, inverse, column, mean):
                 trace += inverse[leading + j, m] * inverse[leading + j, m]
             varying += 1
     in_units(model, mean)
-    squares, along, length = 0.0, 0.0, 0.0
+    squares, along, length, common = 0.0, 0.0, 0.0, 0.0
     column[:] = 0.0
     for j in range(model.spread.size):
         own = mean[leading + j]
@@ -181,13 +154,30 @@ def _weigh_prior(model, inverse, column, mean):
         squares += own * own
         along += own * given
         length += given * given
-    free = varying
+        if model.common.direction.size > 0:
+            common += given * model.common.direction[j]
+    free = np.float64(varying)
     if length > 0.0:
         solve_lower(model.root, column)
         for i in range(column.size):
             trace -= column[i] * column[i] / length
         squares -= along * along / length
         free -= 1
+    taken = common_part(model)
+    if taken > 0.0:
+        # Of the common factor's direction, what it has beside that of given weights.
+        part = common / length if length > 0.0 else 0.0
+        column[:] = 0.0
+        along = 0.0
+        for j in range(model.spread.size):
+            own = model.common.direction[j] - part * model.start[j] * model.spread[j]
+            column[leading + j] = own
+            along += own * mean[leading + j]
+            free -= taken * own * own
+        solve_lower(model.root, column)
+        for i in range(column.size):
+            trace -= taken * column[i] * column[i]
+        squares -= taken * along * along
     determined = max(free - precision * trace, 0.0)
     guess, first = model.settings.prior_weight, model.settings.prior_variance / max(varying, 1)
     model.variance[0] = max(varying, 1) * (guess * first + max(squares, 0.0)) / (guess + determined)
@@ -218,6 +208,14 @@ def _change_units(model, M, eta, ratio, kept):
 
 
 @kernel
+def common_part(model):
+    """How much of the prior's precision along b its own variance takes: by Sherman and Morrison, V/F + v a aᵀ has the
+    inverse F/V (I − part b bᵀ), since b has length 1."""
+    ratio = model.precision[0] * model.settings.common_variance * common_share(model.common)
+    return ratio / (1.0 + ratio)
+
+
+@kernel
 def _add_prior(sign, model, M, eta, own):
     """Λ₀ and Λ₀ m₀ in the model's present units, added to M's upper triangle and to η, or taken away."""
     settings = model.settings
@@ -231,13 +229,25 @@ def _add_prior(sign, model, M, eta, own):
         eta[k] += sign / settings.examination_variance * model.first_examination[k]
     for j in range(features):
         M[leading + j, leading + j] += sign * precision
+    b, taken = model.common.direction, common_part(model)
+    if taken > 0.0:
+        for i in range(features):
+            for m in range(i, features):
+                M[leading + i, leading + m] -= sign * precision * taken * b[i] * b[m]
     if model.start_spread[0] == 0.0:
         return
-    squares = 0.0
+    common = 0.0
     for j in range(features):
         own[j] = model.start[j] * model.spread[j] / model.start_spread[0]
-        squares += own[j] * own[j]
-    # The inverse of V/F + u uᵀ/pages, by Sherman and Morrison.
+        if taken > 0.0:
+            common += own[j] * b[j]
+    squares = 0.0
+    for j in range(features):
+        given = own[j]
+        if taken > 0.0:
+            own[j] -= taken * common * b[j]
+        squares += given * own[j]
+    # And of that and u uᵀ/pages: `own` is now u times the former inverse, over V/F.
     ratio = precision / settings.start_pages
     shrink = ratio / (1.0 + ratio * squares)
     for i in range(features):

@@ -1,0 +1,102 @@
+"""What a collection's features have in common: the direction along which candidates differ most.
+
+Features of documents are mostly many measurements of few causes: of how well a text matches, say, or how well known a
+page is. So the direction in which a query's candidates differ most says more of them than any one feature does, and it
+can be found before anybody clicks. Its weight is believed to be larger than others by a variance of its own
+(`prior`): a priori, nothing is known of its sign, and after some pages it is.
+
+It is the first principal direction of the features' correlations within queries, in units of their spreads. With b of
+length 1, each page's candidates bring C b, C their covariance; v is the mean over the pages so far, and whenever the
+prior is renewed
+
+    b ← v/|v|,   λ = |v|:
+
+a power iteration that is spread over the pages, from all features alike. The scores x·b have the variance λ, which is 1
+where features have nothing in common, and at most their number. What is believed is that scores along b have a variance
+of v (1 − 1/λ) beside that of all weights:
+
+    v a aᵀ,   a = b √(λ − 1)/λ.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankloop.kernels import kernel
+from rankloop.learners.candidates import sample_step
+
+ENOUGH = 1024
+"""Pages that look for it. Later ones know better what their clicks say."""
+
+
+class CommonFactor(NamedTuple):
+    """v, b (zeros until it is known), and λ; empty arrays where nothing is believed of it."""
+
+    gathered: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, features: int, *, looked_for: bool) -> "CommonFactor":
+        """Nothing is known of it yet; or ever."""
+        size = features if looked_for else 0
+        return cls(np.zeros(size), np.zeros(size), np.zeros(1))
+
+
+@kernel
+def gather_common(factor, spread, pages, X, centre, sums, along):
+    """Let one query's candidates, whose mean is `centre`, into v. On the first page, units are not known yet."""
+    if factor.gathered.size == 0 or pages < 2 or pages > ENOUGH:
+        return
+    _look_along(factor, spread, along)
+    features = X.shape[1]
+    step = sample_step(X.shape[0])
+    n = -(-X.shape[0] // step)
+    sums[:features] = 0.0
+    mean = 0.0
+    for i in range(step, X.shape[0], step):
+        score = 0.0
+        for j in range(features):
+            score += along[j] * (np.float64(X[i, j]) - np.float64(X[0, j]))
+        mean += score / n
+        for j in range(features):
+            sums[j] += score * (np.float64(X[i, j]) - np.float64(X[0, j]))
+    keep = 1.0 - 1.0 / (pages - 1)
+    for j in range(features):
+        if spread[j] > 0.0:
+            brought = (sums[j] / n - mean * (centre[j] - np.float64(X[0, j]))) / spread[j]
+            factor.gathered[j] = keep * factor.gathered[j] + brought / (pages - 1)
+
+
+@kernel
+def _look_along(factor, spread, along):
+    """b for features as they come; all features alike, as long as it is not known."""
+    varying = 0
+    for j in range(spread.size):
+        varying += spread[j] > 0.0
+    alike = 1.0 / math.sqrt(max(varying, 1))
+    for j in range(spread.size):
+        own = factor.direction[j] if factor.variance[0] > 0.0 else alike
+        along[j] = own / spread[j] if spread[j] > 0.0 else 0.0
+
+
+@kernel
+def settle_common(factor):
+    """b and λ, from what has been gathered."""
+    length = 0.0
+    for j in range(factor.gathered.size):
+        length += factor.gathered[j] * factor.gathered[j]
+    if length == 0.0:
+        return
+    factor.variance[0] = math.sqrt(length)
+    for j in range(factor.gathered.size):
+        factor.direction[j] = factor.gathered[j] / factor.variance[0]
+
+
+@kernel
+def common_share(factor):
+    """|a|²; 0 where features have nothing in common."""
+    variance = factor.variance[0]
+    return (variance - 1.0) / (variance * variance) if variance > 1.0 else 0.0
