@@ -62,11 +62,6 @@ def test_spreads_are_root_mean_variances_within_queries_whatever_the_queries_lev
     np.testing.assert_allclose(seen(Posterior(), shifted)[0].within[:2], wanted[:2], rtol=1e-3)
 
 
-def test_the_centre_is_the_mean_of_the_candidates():
-    _, work = seen(Posterior())
-    np.testing.assert_allclose(work.centre, QUERIES[-1].astype(float).mean(axis=0), rtol=1e-12)
-
-
 def test_of_many_candidates_some_are_enough():
     X = RNG.normal(size=(100, FEATURES)).astype(np.float32)
     model, _ = seen(Posterior(), [X])

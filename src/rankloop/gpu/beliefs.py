@@ -28,6 +28,7 @@ SETTINGS = (
     "start_pages",
     "merit_variance",
     "merit_weight",
+    "common_variance",
 )
 """In the first of a run's tables; FORGET_EVERY, KEPT and PLACES follow, and the curve to begin with."""
 FIRST_EXAMINATION = 32
@@ -61,7 +62,7 @@ def triangle_words(columns: int) -> int:
 def belief_words(features: int, page_size: int, room: int, places: int) -> int:
     """Of 8 bytes that a run has in the device's memory."""
     columns = columns_of(features, page_size)
-    return 2 * triangle_words(columns) + (page_size + 5) * columns + room // 2 + 3 * places
+    return 2 * triangle_words(columns) + (page_size + 7) * columns + room // 2 + 3 * places
 
 
 def belief_shared(features: int, page_size: int, *, root: bool) -> int:

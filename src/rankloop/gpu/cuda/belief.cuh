@@ -18,9 +18,10 @@
 #define START_PAGES 9
 #define MERIT_VARIANCE 10
 #define MERIT_WEIGHT 11
-#define FORGET_EVERY 12        // so many pages; 0: never
-#define KEPT 13                // of what they taught, whenever it is forgotten
-#define PLACES 14              // of the table of merits
+#define COMMON_VARIANCE 12
+#define FORGET_EVERY 13        // so many pages; 0: never
+#define KEPT 14                // of what they taught, whenever it is forgotten
+#define PLACES 15              // of the table of merits
 #define FIRST_EXAMINATION 32
 
 // State of a run.
@@ -30,6 +31,7 @@
 #define LEVEL_NOW 3
 #define START_SPREAD 4
 #define START_WITHIN 5
+#define COMMON 6               // variance of the scores along what features have in common
 #define MERIT_SUMS 8
 #define TAKEN 11
 #define LOG_EXAMINATION 32
@@ -48,7 +50,7 @@ struct Belief {
     double *root;                       // a triangle, in shared memory where there is room
     double *square;                     // another, for when the prior is put in anew
     double *rows;                       // (page_size, COLUMNS), the page's documents
-    double *spread, *within, *centre, *per_unit, *start;
+    double *spread, *within, *centre, *per_unit, *start, *gathered, *common;
     float *moved;                       // what the drawn direction does to each candidate's score
     Merits merits;
     double *mean, *gradient;            // in shared memory, as all that follows
@@ -81,7 +83,9 @@ DEVICE Belief belief_of(const Problem &problem, double *words, void *memory) {
     belief.centre = belief.within + COLUMNS;
     belief.per_unit = belief.centre + COLUMNS;
     belief.start = belief.per_unit + COLUMNS;
-    belief.moved = reinterpret_cast<float *>(belief.start + COLUMNS);
+    belief.gathered = belief.start + COLUMNS;
+    belief.common = belief.gathered + COLUMNS;
+    belief.moved = reinterpret_cast<float *>(belief.common + COLUMNS);
     belief.merits.keys = reinterpret_cast<int64 *>(belief.moved + problem.longest);
     return belief;
 }

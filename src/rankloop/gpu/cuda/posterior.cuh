@@ -203,8 +203,15 @@ DEVICE void learn_page(const Belief &belief, const float *X, int n, Page &page, 
     const int64 every = static_cast<int64>(belief.tables[FORGET_EVERY]), now = static_cast<int64>(pages);
     const double kept = every > 0 && now % every == 0 ? belief.tables[KEPT] : 1.0;
     gather_spread(belief, X, n, pages);
-    if (started) compare_given(belief, X, n, page.looks.patience);
+    if (started) compare_along(belief, belief.start, X, n, page.looks.patience);
+    const bool looks = looks_for_common(belief, pages);
+    if (looks) {
+        look_along(belief);
+        block_sync();
+        compare_along(belief, belief.per_unit, X, n, page.looks.draw);
+    }
     block_sync();
+    if (looks) gather_common(belief, X, n, pages, page.looks.draw);
     if (thread_index() == 0) {
         belief.state[PAGES] = pages;
         if (started) gather_given(belief, n, pages, page.looks.patience);

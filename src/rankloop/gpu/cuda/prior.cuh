@@ -1,4 +1,4 @@
-// rankloop.learners.prior: spreads, units, and the prior put in anew. All threads, columns to threads as in
+// rankloop.learners.prior and .common_factor: spreads, units, and the prior put in anew. All threads, columns to threads as in
 // `triangular.cuh`; where one of them adds up, the others wait for its sums.
 #pragma once
 #include "belief.cuh"
@@ -7,6 +7,7 @@
 #define LEVEL (-1.5)
 #define LEVEL_VARIANCE 4.0
 #define SETTLED 1024
+#define ENOUGH 1024
 
 // Let one query's candidates into the running means of variances within queries; `centre` becomes their mean.
 DEVICE void gather_spread(const Belief &belief, const float *X, int n, double pages) {
@@ -28,14 +29,14 @@ DEVICE void gather_spread(const Belief &belief, const float *X, int n, double pa
     }
 }
 
-// How far each candidate of the sample is from the first one by the given weights. A thread to a candidate.
-DEVICE void compare_given(const Belief &belief, const float *X, int n, double *apart) {
+// How far each candidate of the sample is from the first one by these weights. A thread to a candidate.
+DEVICE void compare_along(const Belief &belief, const double *weights, const float *X, int n, double *apart) {
     const int step = static_cast<int>(sample_step(n));
     for (int at = thread_index(); (at + 1) * step < n; at += THREADS) {
         const float *x = X + static_cast<int64>((at + 1) * step) * STRIDE;
         double sum = 0.0;
         for (int j = 0; j < belief.features; j++)
-            sum += belief.start[belief.leading + j] * (static_cast<double>(x[j]) - static_cast<double>(X[j]));
+            sum += weights[belief.leading + j] * (static_cast<double>(x[j]) - static_cast<double>(X[j]));
         apart[at] = sum;
     }
 }
@@ -51,6 +52,61 @@ DEVICE void gather_given(const Belief &belief, int n, double pages, const double
     }
     const double variance = larger(mean_square - mean * mean, 0.0);
     belief.state[START_WITHIN] = keep * belief.state[START_WITHIN] + variance / pages;
+}
+
+// Whether these candidates are looked through for what features have in common.
+DEVICE bool looks_for_common(const Belief &belief, double pages) {
+    return belief.tables[COMMON_VARIANCE] > 0.0 && pages >= 2.0 && pages <= ENOUGH;
+}
+
+// b for features as they come; all features alike, as long as it is not known.
+DEVICE void look_along(const Belief &belief) {
+    const bool known = belief.state[COMMON] > 0.0;
+    double varying = 0.0;
+    for (int m = belief.leading; m < belief.size && !known; m++) varying += belief.spread[m] > 0.0;
+    const double alike = 1.0 / sqrt(larger(varying, 1.0));
+    for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
+        belief.per_unit[m] = belief.spread[m] > 0.0 ? (known ? belief.common[m] : alike) / belief.spread[m] : 0.0;
+}
+
+// Let one query's candidates into v; `apart` is how far they are from the first one along b.
+DEVICE void gather_common(const Belief &belief, const float *X, int n, double pages, const double *apart) {
+    const int step = static_cast<int>(sample_step(n));
+    const double among = static_cast<double>((n + step - 1) / step), others = pages - 1.0, keep = 1.0 - 1.0 / others;
+    double mean = 0.0;
+    for (int at = 0; (at + 1) * step < n; at++) mean += apart[at] / among;
+    for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS) {
+        if (!(belief.spread[m] > 0.0)) continue;
+        const float *x = X + (m - belief.leading);
+        const double first = static_cast<double>(x[0]);
+        double sum = 0.0;
+        for (int at = 0; (at + 1) * step < n; at++)
+            sum += apart[at] * (static_cast<double>(x[static_cast<int64>((at + 1) * step) * STRIDE]) - first);
+        const double brought = (sum / among - mean * (belief.centre[m] - first)) / belief.spread[m];
+        belief.gathered[m] = keep * belief.gathered[m] + brought / others;
+    }
+}
+
+// b and λ, from what has been gathered. Begins and ends with a barrier.
+DEVICE void settle_common(const Belief &belief) {
+    block_sync();
+    double length = 0.0;
+    for (int m = belief.leading; m < belief.size; m++) length += belief.gathered[m] * belief.gathered[m];
+    const double variance = sqrt(length);
+    block_sync();
+    if (length == 0.0) return;
+    if (thread_index() == 0) belief.state[COMMON] = variance;
+    for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
+        belief.common[m] = belief.gathered[m] / variance;
+    block_sync();
+}
+
+// How much of the prior's precision along b its own variance takes.
+DEVICE double common_part(const Belief &belief) {
+    const double variance = belief.state[COMMON];
+    const double share = variance > 1.0 ? (variance - 1.0) / (variance * variance) : 0.0;
+    const double ratio = belief.state[PRECISION] * belief.tables[COMMON_VARIANCE] * share;
+    return ratio / (1.0 + ratio);
 }
 
 // Whether the prior is renewed after so many pages: 1, 2, 3, 4, 6, 8, 12 … 1024, 2048, 3072 …
@@ -72,7 +128,7 @@ DEVICE void let_level_drift(const Belief &belief) {
 // Sums over what the weights are known by: what remains unknown of them, their squares, and the given direction. One
 // thread; `inverse` is that of the root.
 DEVICE void weigh(const Belief &belief, const double *inverse) {
-    double trace = 0.0, squares = 0.0, along = 0.0, length = 0.0, varying = 0.0;
+    double trace = 0.0, squares = 0.0, along = 0.0, length = 0.0, varying = 0.0, common = 0.0;
     for (int m = belief.leading; m < belief.size; m++) {
         if (belief.spread[m] > 0.0) {
             const double *row = inverse + row_of(m);
@@ -83,22 +139,53 @@ DEVICE void weigh(const Belief &belief, const double *inverse) {
         squares += own * own;
         along += own * given;
         length += given * given;
+        common += given * belief.common[m];
     }
     double *sums = belief.told->sums;
-    sums[0] = trace, sums[1] = squares, sums[2] = along, sums[3] = length, sums[4] = varying;
+    sums[0] = trace, sums[1] = squares, sums[2] = along, sums[3] = length, sums[4] = varying, sums[5] = common;
+    sums[6] = varying;
 }
 
-// V by the evidence, from these sums and the solved column of the given direction. One thread.
+// The direction of given weights has a prior of its own: their solved column is in `gradient`. One thread.
+DEVICE void leave_given_out(const Belief &belief) {
+    double *sums = belief.told->sums;
+    const double along = sums[2], length = sums[3];
+    for (int i = 0; i < COLUMNS; i++) sums[0] -= belief.gradient[i] * belief.gradient[i] / length;
+    sums[1] -= along * along / length;
+    sums[6] -= 1.0;
+}
+
+// So has that of the common factor, in part; of it, what it has beside the given weights. Ends with a barrier.
+DEVICE void leave_common_out(const Belief &belief, double taken) {
+    double *sums = belief.told->sums, *own = belief.gradient;
+    const double length = sums[3], part = length > 0.0 ? sums[5] / length : 0.0;
+    for (int m = thread_index(); m < COLUMNS; m += THREADS)
+        own[m] = m >= belief.leading && m < belief.size
+                     ? belief.common[m] - part * belief.start[m] * belief.spread[m]
+                     : 0.0;
+    block_sync();
+    double along = 0.0;
+    if (thread_index() == 0) {
+        for (int m = belief.leading; m < belief.size; m++) {
+            along += own[m] * belief.mean[m];
+            sums[6] -= taken * own[m] * own[m];
+        }
+    }
+    block_sync();
+    solve_lower(belief.root, belief.size, own, belief.told->heads);
+    block_sync();
+    if (thread_index() == 0) {
+        for (int i = 0; i < COLUMNS; i++) sums[0] -= taken * own[i] * own[i];
+        sums[1] -= taken * along * along;
+    }
+    block_sync();
+}
+
+// V by the evidence, from these sums. One thread.
 DEVICE void settle_variance(const Belief &belief) {
     const double *sums = belief.told->sums, *tables = belief.tables;
-    const double along = sums[2], length = sums[3], varying = sums[4];
-    double trace = sums[0], squares = sums[1], free = varying;
-    if (length > 0.0) {
-        for (int i = 0; i < COLUMNS; i++) trace -= belief.gradient[i] * belief.gradient[i] / length;
-        squares -= along * along / length;
-        free -= 1.0;
-    }
-    const double determined = larger(free - belief.state[PRECISION] * trace, 0.0), features = larger(varying, 1.0);
+    const double trace = sums[0], squares = sums[1], free = sums[6], features = larger(sums[4], 1.0);
+    const double determined = larger(free - belief.state[PRECISION] * trace, 0.0);
     const double guess = tables[PRIOR_WEIGHT], first = tables[PRIOR_VARIANCE] / features;
     belief.state[SCORE_VARIANCE] = features * (guess * first + larger(squares, 0.0)) / (guess + determined);
 }
@@ -111,8 +198,14 @@ DEVICE void weigh_prior(const Belief &belief) {
     block_sync();
     if (thread_index() == 0) weigh(belief, belief.square);
     block_sync();
-    if (belief.told->sums[3] > 0.0) solve_lower(belief.root, belief.size, belief.gradient, belief.told->heads);
-    block_sync();
+    if (belief.told->sums[3] > 0.0) {
+        solve_lower(belief.root, belief.size, belief.gradient, belief.told->heads);
+        block_sync();
+        if (thread_index() == 0) leave_given_out(belief);
+        block_sync();
+    }
+    const double taken = common_part(belief);
+    if (taken > 0.0) leave_common_out(belief, taken);
     if (thread_index() == 0) settle_variance(belief);
 }
 
@@ -121,7 +214,8 @@ DEVICE void add_prior(const Belief &belief, double sign) {
     double *M = belief.square, *eta = belief.gradient, *own = belief.mean;
     const double *state = belief.state, *tables = belief.tables;
     block_sync();
-    const double precision = state[PRECISION], start_spread = state[START_SPREAD];
+    const double precision = state[PRECISION], start_spread = state[START_SPREAD], taken = common_part(belief);
+    const double *b = belief.common;
     for (int m = thread_index(); m < belief.size; m += THREADS) {
         const double part = sign / (m == 0 ? LEVEL_VARIANCE : tables[EXAMINATION_VARIANCE]);
         M[row_of(m) + m] += m < belief.leading ? part : sign * precision;
@@ -129,13 +223,22 @@ DEVICE void add_prior(const Belief &belief, double sign) {
         else if (start_spread != 0.0) own[m] = belief.start[m] * belief.spread[m] / start_spread;
     }
     block_sync();
-    if (start_spread == 0.0) return;
-    double squares = 0.0;
-    for (int m = belief.leading; m < belief.size; m++) squares += own[m] * own[m];
+    if (taken > 0.0)
+        for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
+            for (int i = belief.leading; i <= m; i++) M[row_of(i) + m] -= sign * precision * taken * b[i] * b[m];
+    if (start_spread == 0.0) {
+        block_sync();
+        return;
+    }
+    double common = 0.0, squares = 0.0;
+    for (int m = belief.leading; m < belief.size && taken > 0.0; m++) common += own[m] * b[m];
+    for (int m = belief.leading; m < belief.size; m++) squares += own[m] * (own[m] - taken * common * b[m]);
     const double ratio = precision / tables[START_PAGES], shrink = ratio / (1.0 + ratio * squares);
     for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS) {
-        eta[m] += sign * GIVEN * precision * (1.0 - shrink * squares) * own[m];
-        for (int i = belief.leading; i <= m; i++) M[row_of(i) + m] -= sign * precision * shrink * own[i] * own[m];
+        const double here = own[m] - taken * common * b[m];
+        eta[m] += sign * GIVEN * precision * (1.0 - shrink * squares) * here;
+        for (int i = belief.leading; i <= m; i++)
+            M[row_of(i) + m] -= sign * precision * shrink * (own[i] - taken * common * b[i]) * here;
     }
     block_sync();
 }
@@ -178,6 +281,7 @@ DEVICE void renew(const Belief &belief, double kept) {
         for (int m = thread_index(); m < COLUMNS; m += THREADS) eta[m] = 0.0;
     }
     change_units(belief, kept);
+    settle_common(belief);
     add_prior(belief, 1.0);
     factorise(M, belief.size, belief.root, &belief.told->sums[0]);
     solve_lower(belief.root, belief.size, eta, belief.told->heads);

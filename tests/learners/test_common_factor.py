@@ -1,0 +1,118 @@
+"""What features have in common, against the eigenvectors of their correlations; and what is believed of it."""
+
+import numpy as np
+import pytest
+
+import rankloop as rl
+from rankloop.learners import Posterior
+from rankloop.learners.common_factor import ENOUGH, CommonFactor, common_share, gather_common, settle_common
+from rankloop.learners.prior import gather_spread, renew
+
+LOADS = np.array([1.0, 0.8, -0.9, 0.7, 0.0])
+SCALES = np.array([1.0, 1e-6, 1e6, 30.0, 5.0])
+
+
+def lists(count, seed, loads=LOADS, candidates=12):
+    """Five measurements of one cause, one of them the wrong way round and one of nothing, in units of their own."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        cause = rng.normal(size=(candidates, 1))
+        yield ((cause * loads + 0.5 * rng.normal(size=(candidates, len(loads)))) * SCALES).astype(np.float32)
+
+
+def seen(queries, learner=None):
+    """A model that has seen queries, and learned nothing from them."""
+    learner = learner or Posterior()
+    model, work = learner.model(len(SCALES), 4, 1), learner.work(len(SCALES), 4, 40)
+    for X in queries:
+        model.pages[0] += 1
+        gather_spread(model, X, work.centre, work.gradient)
+        gather_common(model.common, model.spread, model.pages[0], X, work.centre, work.gradient, work.per_unit)
+        renew(model, work, 1.0)
+    return model
+
+
+def correlations(queries):
+    """Within queries, and the units they are in."""
+    covariance = np.mean([np.cov(X.astype(float).T, bias=True) for X in queries], axis=0)
+    spread = np.sqrt(np.diag(covariance))
+    return covariance / np.outer(spread, spread)
+
+
+def test_it_is_the_first_principal_direction_of_the_correlations_within_queries():
+    queries = list(lists(400, seed=1))
+    model = seen(queries)
+    values, vectors = np.linalg.eigh(correlations(queries))
+    assert abs(model.common.direction @ vectors[:, -1]) > 0.999
+    assert model.common.variance[0] == pytest.approx(values[-1], rel=0.02)
+    assert np.linalg.norm(model.common.direction) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_it_is_known_after_a_few_lists_whatever_the_features_units():
+    queries = list(lists(8, seed=2))
+    vector = np.linalg.eigh(correlations(list(lists(2000, seed=3))))[1][:, -1]
+    assert abs(seen(queries).common.direction @ vector) > 0.9
+
+
+def test_what_all_candidates_of_a_query_share_does_not_count():
+    queries = list(lists(30, seed=4))
+    moved = [X + np.float32(8.0) * np.abs(X).max(axis=0) for X in queries]
+    np.testing.assert_allclose(seen(moved).common.direction, seen(queries).common.direction, atol=1e-3)
+
+
+def test_features_without_anything_in_common_have_no_prior_of_their_own():
+    """Independent features: λ is that of noise, and so is the share, hardly more than nothing."""
+    model = seen(lists(400, seed=5, loads=np.zeros(5)))
+    assert model.common.variance[0] < 1.1
+    assert common_share(model.common) < 0.1
+
+
+@pytest.mark.parametrize("variance", [0.25, 1.0, 1.5, 4.0, 40.0])
+def test_scores_along_it_have_a_variance_of_their_own_less_what_chance_would_bring(variance):
+    """|a|² times the variance along b is 1 − 1/λ."""
+    factor = CommonFactor(np.zeros(2), np.zeros(2), np.array([variance]))
+    assert common_share(factor) * variance == pytest.approx(max(0.0, 1 - 1 / variance), rel=1e-12)
+
+
+def test_the_first_page_and_those_after_enough_bring_nothing():
+    X = next(lists(1, seed=6))
+    scratch = [np.zeros(8), np.zeros(5)]
+    for pages, looked in ((1, False), (2, True), (ENOUGH, True), (ENOUGH + 1, False)):
+        factor = CommonFactor.of(5, looked_for=True)
+        gather_common(factor, SCALES, pages, X, X.astype(float).mean(axis=0), *scratch)
+        settle_common(factor)
+        assert factor.gathered.any() == looked == (factor.variance[0] > 0)
+
+
+def test_without_a_variance_of_its_own_it_is_not_looked_for():
+    model = seen(lists(20, seed=7), Posterior(common_variance=0.0))
+    assert model.common.direction.size == 0
+    assert model.common.variance[0] == 0.0
+
+
+def test_equal_candidates_say_nothing():
+    same = [np.ones((6, 5), np.float32)] * 4
+    assert seen(same).common.variance[0] == 0.0
+    queries = [*lists(3, seed=8), *same]
+    assert np.isfinite(seen(queries).root).all()
+
+
+@pytest.mark.thorough
+def test_people_who_want_what_features_have_in_common_are_understood_sooner():
+    """Sixty seeds of forty pages: the mean rank quality with the prior, less that without; p < 0.001 by a sign test."""
+    wins = 0
+    for seed in range(60):
+        found = []
+        for variance in (0.01, 0.0):
+            ranker = rl.OnlineRanker(Posterior(common_variance=variance), features=30, seed=seed, page_size=5)
+            rng = np.random.default_rng(seed)
+            good = 0.0
+            for _ in range(40):
+                cause = rng.normal(size=20)
+                X = (0.4 * cause[:, None] + rng.normal(size=(20, 30))).astype(np.float32)
+                page = ranker.rank(X)
+                ranker.learn(page, (rng.random(5) < 0.2 * np.exp(0.7 * cause[page.documents])).astype(float))
+                good += cause[page.documents].mean()
+            found.append(good)
+        wins += found[0] > found[1]
+    assert wins >= 43
