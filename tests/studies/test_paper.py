@@ -1,6 +1,7 @@
 """The tables of docs/paper.md are written from verdicts; nothing else on the page is touched."""
 
 import json
+import re
 import shutil
 
 import msgspec
@@ -150,3 +151,31 @@ def page_from_template(tmp_path, monkeypatch):
 
 def judged(docs):
     return msgspec.convert(json.loads((docs / "results" / "verdicts.json").read_bytes())["Mine"], list[Verdict])
+
+
+@pytest.fixture(scope="module")
+def committed():
+    found = json.loads((paper.DOCS / "results" / "verdicts.json").read_bytes())
+    return (paper.DOCS / "paper.md").read_text(encoding="utf-8"), msgspec.convert(found, dict[str, list[Verdict]])
+
+
+def test_the_page_shows_all_verdicts_with_their_effects(committed):
+    page, verdicts = committed
+    assert paper.with_tables(page, paper.tables(verdicts)) == page
+    for one in (one for some in verdicts.values() for one in some):
+        assert f"| {one.number} | {one.collection} | {one.user} | {one.effect} | " in page
+
+
+def test_the_page_says_why_each_sentence_fails_that_does(committed):
+    page, verdicts = committed
+    why = page.partition("## Where a claim fails, and why")[2].partition("\n## ")[0]
+    named = set(re.findall(r"\b[1-8][a-h]\b", " ".join(re.findall(r"^- \*\*(.*?)\*\*", why, re.MULTILINE))))
+    failing = {one.number for some in verdicts.values() for one in some if one.verdict == "contradicted"}
+    assert failing <= named
+
+
+def test_the_page_counts_what_is_too_small_to_matter(committed):
+    page, verdicts = committed
+    bounds = [one.bound for some in verdicts.values() for one in some if one.verdict == "undecided"]
+    small = sum("less than the margin" in bound for bound in bounds)
+    assert f"Of these {len(bounds)}, {small} are smaller than the margin" in page
