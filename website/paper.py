@@ -8,8 +8,8 @@ are joined by "+" are parts of one study, that of the first; of a run that two o
 
     python -m website.paper --from-table
 
-judges those claims anew that need no learning curves, only what runs came to in the end, from the public table, to
-which runs may have been added since; verdicts on the others stay, and so do the reports.
+judges all claims anew from the public table, to which runs may have been added since, but those about the first
+impressions of a run, which take its learning curve; verdicts on these stay, and so do the reports.
 """
 
 import json
@@ -27,7 +27,7 @@ import msgspec
 
 from rankloop.studies import report
 from rankloop.studies.claims import SENTENCES, Verdict, check
-from rankloop.studies.claims.sentences import END, ONLINE
+from rankloop.studies.claims.sentences import EARLIEST, EARLY
 from rankloop.studies.published_runs import add_runs, read_runs, rows_of
 from rankloop.studies.records import Record, Results, read_results
 from rankloop.studies.specification import Study
@@ -35,6 +35,8 @@ from rankloop.studies.specification import Study
 DOCS = Path(__file__).parents[1] / "docs"
 HEAD = "| report | collections | different runs | impressions | computed on | command |"
 DECISIONS = ("supported", "contradicted", "undecided")
+_PLACE = ("grid", "collection", "fold", "user", "label")
+_MADE = ("data", "impressions", "page_size", "metric", "people", "settings")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -82,29 +84,49 @@ def judge_anew() -> None:
 
 
 def needs_no_curve(verdict: Verdict) -> bool:
-    """Whether all sentences of its claim, which are corrected together, are about what runs come to in the end."""
+    """Whether no sentence of its claim, which are corrected together, is about how runs begin: a row has only their
+    ends, sums and means."""
     claim = verdict.number.rstrip("abcdefghij")
     parts = [part for sentence in SENTENCES if sentence.claim == claim for part in sentence.parts]
-    return all(part.measure in (END, ONLINE) for part in parts)
+    return all(part.measure not in (EARLY, EARLIEST) for part in parts)
+
+
+class Summary(Record, frozen=True):
+    """A run as its row has it: of its learning curve, the end and the mean."""
+
+    speed: float
+
+    @property
+    def learning_speed(self) -> float:
+        """As it was measured: the curve that it is the mean of is not here."""
+        return self.speed
 
 
 def table_results(path: Path) -> Results:
     """The paper's runs in a public table, without what a row does not say. The same run may stand there twice, from two
-    machines, with results that differ by rounding: the first counts."""
+    machines, with results that differ by rounding: the first counts. Others may have added the paper's study in another
+    size: of a label's runs, those count that were made as most of them were."""
+    rows = [row for row in read_runs(path).to_pylist() if row["study"] == "paper"]
+    made = Counter((_values(row, _PLACE), _values(row, _MADE)) for row in rows)
+    usual = {place: how for (place, how), _ in reversed(made.most_common())}
     records: dict[tuple[object, ...], Record] = {}
-    for row in read_runs(path).to_pylist():
-        if row["study"] == "paper":
-            where = tuple(row[name] for name in ("grid", "collection", "user", "label", "fold", "seed", "impressions"))
-            records.setdefault(where, _record(row))
+    for row in rows:
+        if usual[_values(row, _PLACE)] == _values(row, _MADE):
+            records.setdefault((*_values(row, _PLACE), row["seed"]), _summary(row))
     return Results(Study(name="paper"), list(records.values()))
 
 
-def _record(row: Mapping[str, Any]) -> Record:
+def _values(row: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
+    return tuple(row[name] for name in names)
+
+
+def _summary(row: Mapping[str, Any]) -> Summary:
     said = ("key", "grid", "collection", "fold", "user", "learner", "label", "seed", "impressions", "metric")
-    return Record(
-        **{name: row[name] for name in (*said, "gradient_variance", "clicks_per_page")},
+    return Summary(
+        **{name: row[name] for name in (*said, "gradient_variance", "clicks_per_page", "speed")},
         online_ndcg=row["online"], offline_ndcg=row["offline"], settings={"learner": json.loads(row["settings"])},
-        stands_for=None, is_published=False, offline_at=[], offline_curve=[], online_curve=[], weights=[],
+        stands_for=None, is_published=False, offline_at=[row["impressions"]], offline_curve=[row["offline"]],
+        online_curve=[], weights=[],
         learning_seconds=0.0, evaluation_seconds=0.0, manifest={},
     )  # fmt: skip
 

@@ -1,9 +1,11 @@
 """The tables of docs/paper.md are written from verdicts; nothing else on the page is touched."""
 
 import json
+import re
 import shutil
 
 import msgspec
+import pyarrow as pa
 import pytest
 from website import paper
 
@@ -109,21 +111,71 @@ def test_from_folders_come_the_page_the_reports_the_verdicts_and_the_table(made_
     assert list((docs / "results" / "mine" / "figures").glob("*.png"))
 
 
-def test_claims_about_ends_are_judged_from_the_public_table_and_others_stay(made_up, tmp_path, monkeypatch):
-    docs = tmp_path / "docs"
-    (docs / "results").mkdir(parents=True)
-    shutil.copy(paper.DOCS.parent / "website" / "paper_template.md", docs / "paper.md")
-    monkeypatch.setattr(paper, "DOCS", docs)
-    few = made_up(load_study("paper"), keep=lambda cell: cell.grid == "convergence" and cell.seed <= 10)
-    many = made_up(load_study("paper"), keep=lambda cell: cell.grid == "convergence")
+def test_claims_but_those_about_first_impressions_are_judged_from_the_public_table(made_up, tmp_path, monkeypatch):
+    docs = page_from_template(tmp_path, monkeypatch)
+    few = made_up(load_study("paper"), keep=lambda cell: cell.source.name == "MSLR10K" and cell.seed <= 5)
+    many = made_up(load_study("paper"), keep=lambda cell: cell.source.name == "MSLR10K")
     before = [one for one in check(few) if one.collection]
     paper.write({"Mine": before}, {})
     paper.add_runs(docs / "results" / "runs.parquet", paper.rows_of(many))
     paper.main(["--from-table"])
-    after = msgspec.convert(json.loads((docs / "results" / "verdicts.json").read_bytes())["Mine"], list[Verdict])
+    after = judged(docs)
     whole = {(one.number, one.collection, one.user): one for one in check(many)}
     changed = [new.number for new, old in zip(after, before, strict=True) if new != old]
-    assert {number[0] for number in changed} == {"4", "6", "7"}
+    assert {number[0] for number in changed} == {"1", "2", "3", "4", "6", "7", "8"}
     for new, old in zip(after, before, strict=True):
-        assert new == (whole[new.number, new.collection, new.user] if new.number[0] in "467" else old)
+        assert new == (old if new.number[0] == "5" else whole[new.number, new.collection, new.user])
     assert paper.totals({"Mine": after}) in (docs / "paper.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("other", [{"data": "a tenth"}, {"impressions": 1000}, {"page_size": 5}])
+def test_what_others_ran_in_another_size_is_no_part_of_the_verdicts(other, made_up, tmp_path, monkeypatch):
+    docs = page_from_template(tmp_path, monkeypatch)
+    some = made_up(msgspec.structs.replace(load_study("rq5"), name="paper"))
+    paper.write({"Mine": [one for one in check(some) if one.collection]}, {})
+    before, mine = judged(docs), paper.rows_of(some)
+    small = [row | {"offline": 1 - row["offline"]} | other for row in mine.to_pylist() if row["seed"] <= 5]
+    for rows in (pa.Table.from_pylist(small, schema=mine.schema), mine):
+        paper.add_runs(docs / "results" / "runs.parquet", rows)
+    paper.main(["--from-table"])
+    assert judged(docs) == before
+
+
+def page_from_template(tmp_path, monkeypatch):
+    docs = tmp_path / "docs"
+    (docs / "results").mkdir(parents=True)
+    shutil.copy(paper.DOCS.parent / "website" / "paper_template.md", docs / "paper.md")
+    monkeypatch.setattr(paper, "DOCS", docs)
+    return docs
+
+
+def judged(docs):
+    return msgspec.convert(json.loads((docs / "results" / "verdicts.json").read_bytes())["Mine"], list[Verdict])
+
+
+@pytest.fixture(scope="module")
+def committed():
+    found = json.loads((paper.DOCS / "results" / "verdicts.json").read_bytes())
+    return (paper.DOCS / "paper.md").read_text(encoding="utf-8"), msgspec.convert(found, dict[str, list[Verdict]])
+
+
+def test_the_page_shows_all_verdicts_with_their_effects(committed):
+    page, verdicts = committed
+    assert paper.with_tables(page, paper.tables(verdicts)) == page
+    for one in (one for some in verdicts.values() for one in some):
+        assert f"| {one.number} | {one.collection} | {one.user} | {one.effect} | " in page
+
+
+def test_the_page_says_why_each_sentence_fails_that_does(committed):
+    page, verdicts = committed
+    why = page.partition("## Where a claim fails, and why")[2].partition("\n## ")[0]
+    named = set(re.findall(r"\b[1-8][a-h]\b", " ".join(re.findall(r"^- \*\*(.*?)\*\*", why, re.MULTILINE))))
+    failing = {one.number for some in verdicts.values() for one in some if one.verdict == "contradicted"}
+    assert failing <= named
+
+
+def test_the_page_counts_what_is_too_small_to_matter(committed):
+    page, verdicts = committed
+    bounds = [one.bound for some in verdicts.values() for one in some if one.verdict == "undecided"]
+    small = sum("less than the margin" in bound for bound in bounds)
+    assert f"Of these {len(bounds)}, {small} are smaller than the margin" in page

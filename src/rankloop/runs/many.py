@@ -52,7 +52,7 @@ def simulate_many(
     """Every learner with every user on every collection, with every seed; the runs, in that order.
 
     Learners share seeds, and so the queries: runs with the same seed are pairs. The results are the same bits as those
-    of `simulate`, whatever the number of workers; those of a device are equal but for rounding.
+    of `simulate`, whatever the number of workers, and on a device but for the gradient's variance.
 
     Args:
         learners: one, several, or several by the label that tables and pictures shall show.

@@ -184,7 +184,7 @@ class Results:
 def key_of(cell: Cell, content_hash: str, engine: str = CPU) -> str:
     """The name of a run's record: a hash of everything that determines its result, sources included.
 
-    `engine` names the code of another place than the CPU: results are equal but for rounding, records are not.
+    `engine` names the code of another place than the CPU: the results are the same bits, the records are two.
     """
     determined = {"sources": fingerprint_of(cell.learner, cell.user)} | cell.settings(content_hash)
     determined |= {"engine": engine} if engine else {}

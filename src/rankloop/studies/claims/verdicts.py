@@ -158,14 +158,22 @@ def _verdict(tested: _Tested) -> Verdict:
 
 
 def _bound(case: _Case) -> str:
-    """How large an effect can be that was not found: the largest of those parts that neither hold nor fail."""
+    """How large an effect can be that was not found: the largest of those parts that neither hold nor fail.
+
+    If all parts hold and only the correction leaves the sentence open, it is open for its weakest part.
+    """
     if case.missing or not case.findings:
         return ""
     threshold = case.sentence.threshold
-    open_parts = [one for one in case.findings if one.judgement.p_for >= threshold]  # none, if the correction decided
-    largest = max(open_parts or case.findings, key=lambda finding: finding.bound)
-    which = f"{largest.part.left} − {largest.part.right} is " if len(case.findings) > 1 else ""
+    open_parts = [one for one in case.findings if one.judgement.p_for >= threshold] or [_weakest(case.findings)]
+    largest = max(open_parts, key=lambda finding: finding.bound)
+    sign = "/" if largest.part.relation.is_ratio else "−"
+    which = f"{largest.part.left} {sign} {largest.part.right} is " if len(case.findings) > 1 else ""
     return f"{which}{largest.bound_text} (95 %)"
+
+
+def _weakest(findings: list[Finding]) -> Finding:
+    return max(findings, key=lambda finding: finding.judgement.p_for)
 
 
 def _decide(tested: _Tested) -> tuple[Decision, Finding | None, float | None]:
@@ -173,7 +181,7 @@ def _decide(tested: _Tested) -> tuple[Decision, Finding | None, float | None]:
     findings = tested.case.findings
     if not findings:
         return "undecided", None, None
-    weakest = max(findings, key=lambda finding: finding.judgement.p_for)
+    weakest = _weakest(findings)
     if tested.is_contradicted:
         strongest = min(findings, key=lambda finding: finding.judgement.p_against)
         return "contradicted", strongest, tested.p_against
