@@ -43,9 +43,7 @@ def test_runs_have_the_bits_of_the_cpu(learners):
     assert_equal_bits(believed(learners, user, data, 1_200, [3, 2**63 + 5]), user, data, 1_200)
 
 
-@pytest.mark.parametrize(
-    "learner", [rl.Posterior(), rl.Posterior(start_pages=5.0, half_life=40.0, common_variance=1.0)], ids=str
-)
+@pytest.mark.parametrize("more", [{}, {"start_pages": 5.0, "half_life": 40.0, "common_variance": 1.0}], ids=str)
 def test_given_weights_are_a_prior(more):
     data, user = rl.load("tiny"), rl.users.noisy()
     found = believed([rl.Posterior(**more)], user, data, 600, [3], weights=GIVEN)

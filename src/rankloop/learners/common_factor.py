@@ -32,7 +32,7 @@ ENOUGH = 1024
 
 
 class CommonFactor(NamedTuple):
-    """v, b (zeros until it is known), and λ; empty arrays where nothing is believed of it."""
+    """v, b (zeros until it is known), and λ; empty arrays where nothing is believed of it, as in models from before."""
 
     gathered: NDArray[np.float64]
     direction: NDArray[np.float64]
@@ -42,7 +42,7 @@ class CommonFactor(NamedTuple):
     def of(cls, features: int, *, looked_for: bool) -> "CommonFactor":
         """Nothing is known of it yet; or ever."""
         size = features if looked_for else 0
-        return cls(np.zeros(size), np.zeros(size), np.zeros(1))
+        return cls(np.zeros(size), np.zeros(size), np.zeros(1 if looked_for else 0))
 
 
 @kernel
@@ -98,5 +98,7 @@ def settle_common(factor):
 @kernel
 def common_share(factor):
     """|a|²; 0 where features have nothing in common."""
+    if factor.variance.size == 0:
+        return 0.0
     variance = factor.variance[0]
     return (variance - 1.0) / (variance * variance) if variance > 1.0 else 0.0

@@ -26,13 +26,15 @@ POSTERIOR = Posterior(
     early_exploration=0.0,
     half_life=300,
     memory=0,
+    common_variance=0.0,
 )
 """Somebody who tries a demo wants to see their click count. So features are believed to matter ten times as much as
 usual, and that guess is kept for some time; the engine's word keeps its usual fifty pages. (Where it had three, it was
 the one thing that a click could change, and two clicks turned it round.) What moves on the page must have moved because
 of a click: it shows its best order, tries nothing out, and a page without clicks teaches nothing. And tastes change, at
 the push of a button: after 300 pages, half of what they taught is forgotten. It remembers no single documents: the page
-explains every order by its features."""
+explains every order by its features. Nor may what features have in common weigh more than others: its features are few,
+and one click would move them all."""
 FIRST = {"engine_rank": 2.0, "engine_score": 4.0}
 """A posterior's weights before the first click: the engine's order with about the spread of ½ that it believes in. The
 rank alone would say nothing of the 11th and the 50th, and a click could bring up what hardly matches."""
