@@ -7,9 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from rankloop.live import evidencing
+from rankloop.live import challenging, evidencing
 from rankloop.live.acting import ActionEvidence
 from rankloop.live.alerts import Alert
+from rankloop.live.challengers import ChallengerReport
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.experimenting import experiments
@@ -137,7 +138,8 @@ class _Looking:
                 summary["states"],
                 alerts,
                 experiment,
-                told_apart=summary["verdict"].tone == "good" and await self._told_apart(model),
+                found=await self._apart(model) if summary["verdict"].gain is not None else None,
+                challengers=await self._challengers(model),
             ),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
@@ -181,12 +183,16 @@ class _Looking:
             }
         return {"evidence": queries_report(None, EVIDENCE), "segments": segments_report(None)}
 
-    async def _told_apart(self, model: LiveModel) -> bool:
-        """Whether there is an answer to where it helps: of a query, new or known queries, or a segment."""
+    async def _apart(self, model: LiveModel) -> advice.Apart:
+        """What is known of single queries and segments."""
         found = await self._evidence(model)
-        contrasts = [found["evidence"].new, found["evidence"].known]
-        contrasts += [one.contrast for one in (*found["evidence"].queries, *found["segments"].segments)]
-        return any(one.verdict is not None for one in contrasts)
+        return advice.apart(found["evidence"], found["segments"])
+
+    async def _challengers(self, model: LiveModel) -> list[ChallengerReport]:
+        """Those that challenge the model, and what is known of them; most models have none, and nothing is read."""
+        with suppress(StoreError):
+            return await challenging.challengers(self._service, model)
+        return []
 
     async def _queries(self, request: Request) -> Response:
         model, over = self._frame.asked(request)
