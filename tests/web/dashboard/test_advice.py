@@ -50,7 +50,7 @@ def challenger(advice, low=None):
     [
         (None, (None, 0.1, -0.2), "Few people see it now.", "before it got worse (version 1)", "roll-back?version=1"),
         (IncomingOrder(), (None, -0.2), "Few people see it now.", "the engine’s order (version 0)", "version=0"),
-        (None, (None, -0.2, -0.3), "it never did better", "create one that starts in the engine’s order", "/new"),
+        (None, (None, -0.2, -0.3), "It never did better", "start anew in the engine’s order", "/new"),
         (None, (None, None), "roll back, or let it learn", "History", "/history"),
     ],
 )

@@ -148,8 +148,7 @@ def _undoing(model: LiveModel, reading: Reading, place: str) -> Advice:
         return Advice("bad", "Few people see it now. Let it learn, or", f"{label} (version {before.version:,})", act)
     gains = [one.verdict.gain for one in reading.trail if one.verdict.gain is not None]
     if gains and max(gains) < 0:  # then no version of it is worth going back to
-        text = "Few people see it now, and it never did better. Let it learn, or"
-        return Advice("bad", text, "create one that starts in the engine’s order", "/new")
+        return Advice("bad", "It never did better. Let it learn, or", "start anew in the engine’s order", "/new")
     text = "Few people see it now: roll back, or let it learn until a trial goes well."
     return Advice("bad", text, "History", f"{place}/history")
 

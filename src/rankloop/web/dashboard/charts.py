@@ -315,7 +315,7 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "{Clicks} gained over the engine’s order",
-            "What was known at the time, with its 95 % interval; you may look as often as you like. "
+            "What was known at the time, with its 95 % interval, which holds however often you look. "
             "Very wide early intervals are cut off.",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),

@@ -26,10 +26,11 @@ from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
 from rankloop.web.dashboard.plain_words import rate_of, settings_in_words, unit_of
-from rankloop.web.dashboard.reading import EMPTY, Reading
+from rankloop.web.dashboard.reading import EMPTY, Day, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
 from rankloop.web.dashboard.trail import points, since
+from rankloop.web.dashboard.verdict import by_experiment
 from rankloop.web.site import Site
 from rankloop.web.spreadsheets import csv_file
 
@@ -80,18 +81,21 @@ class _Looking:
     async def _all(self, request: Request) -> Response:
         days, trouble = await self._frame.readings.day()
         down = trouble is not None
-        cards = [
-            panels.card(model, days.get(model.id), store_down=down)._replace(
-                attention=health.needs_attention(self._service, model)
-            )
-            for model in self._service.registry.all()
-        ]
+        cards = [await self._card(model, days.get(model.id), down) for model in self._service.registry.all()]
         states = health.states(self._service, trouble)
         part = "hx-request" in request.headers
         return self._frame.page(
             request, "models-part.html" if part else "models.html", oob=part, title="Models", states=states,
             cards=cards, walk=self._frame.walk_through(request),
         )  # fmt: skip
+
+    async def _card(self, model: LiveModel, day: Day | None, store_down: bool) -> panels.Card:
+        """A model on the overview, which says what its own page says."""
+        card = panels.card(model, day, store_down=store_down)
+        # Where people are compared by a control group, an experiment is not the answer, and need not be read.
+        experiment = None if model.settings.guards.compares or store_down else await self._experiment(model)
+        attention = health.needs_attention(self._service, model)
+        return card._replace(verdict=by_experiment(card.verdict, experiment), attention=attention)
 
     async def _machine(self, request: Request) -> Response:
         _, trouble = await self._frame.readings.day()
