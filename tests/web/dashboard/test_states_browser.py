@@ -64,6 +64,7 @@ def test_a_model_that_hurts_says_how_much_who_sees_it_and_what_to_do(states, vis
         re.compile("^clicks per page since the model was created: .* vs. ")
     )
     expect(page.locator("#answer .interval")).to_contain_text("when the guard came on")
+    expect(page.locator("#chart-gain figcaption")).to_contain_text("It ends where the guard came on")
     said = first_screen(page, height)
     assert "It never did better. Let it learn, or start anew in the engine’s order" in said
     assert "At least 95 % sure" in said

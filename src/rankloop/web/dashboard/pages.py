@@ -38,6 +38,11 @@ CHART_MINUTES = 180
 PROBES = ("healthz", "readyz")
 LATENCY_MINUTES = 15
 SERVICE_CHARTS = ("latency", "errors")
+ENDS = {
+    False: "Very wide early intervals are cut off.",
+    True: "It ends where the guard came on: too few people have seen this order since.",
+}
+"""What is to be said of the ends of the gain's curve, by whether its model is guarded."""
 EVIDENCE = 25
 """Frequent queries that are compared on the page, at most; the API has more."""
 QUERIES = 40
@@ -240,7 +245,7 @@ class _Looking:
         worth = reward_of(model.settings)
         unit, rate = unit_of(model.settings), rate_of(model.settings)
         words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit, "rate": rate}
-        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize()}
+        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize(), "ends": ENDS[model.view().guarded]}
         address, query = f"{place_of(model)}/charts", f"?over={over.name}"
         return {
             name: _placed(name, address, query, words, over.refresh, linear=model.settings.is_linear)
