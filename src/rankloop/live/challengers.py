@@ -68,7 +68,7 @@ def challenger_settings(
             f"challenger: guards.{forbidden[0]} says who sees what, and is that of {own.name!r}; leave it out"
         )
     plain["guards"] |= given.guards or {}
-    plain |= {"name": given.name or _free_name(own.name, taken), "challenges": own.name}
+    plain |= {"name": given.name or free_name(own.name, taken), "challenges": own.name}
     try:
         made = msgspec.convert(plain, ModelSettings)
     except msgspec.ValidationError as error:
@@ -117,7 +117,8 @@ def _method(own: Learner, other: Learner) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name == "learner" or value != usual.get(name)}
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
+    """What a challenger is called if nobody says: the model’s name with the first number that is free."""
     number = 2
     while f"{name[:60]}-{number}" in taken:
         number += 1
@@ -191,7 +192,7 @@ def _said(name: str, experiment: ExperimentReport) -> str:
         return experiment.verdict
     part = {arm.name: percent(arm.share or 0.0) for arm in experiment.arms}
     decided = "beyond chance" if _preferred(name, experiment) is not None else "which may be chance"
-    pages = f"{experiment.credited:,} pages that tell arms apart"
+    pages = f"{experiment.credited:,} pages that tell the orders apart"
     return f"{name} has {part[name]} of the clicks and the learned order {part[LEARNED]}, {decided}, on {pages}."
 
 

@@ -229,10 +229,10 @@ def _verdict(experiment: Experiment, found: Sequence[Margin | None]) -> tuple[st
     if experiment.pages == 0:
         return None, f"Nothing to say{yet}: no page {'has been' if yet else 'was'} interleaved."
     if experiment.credited == 0 or any(margin is None for margin in found[1:]):
-        seen = f"{counted(experiment.pages, 'interleaved page')}, and no click that tells the arms apart"
+        seen = f"{counted(experiment.pages, 'interleaved page')}, and no click that tells the orders apart"
         return None, f"Nothing to say{yet}: {seen}."
     if (parts := experiment.margins[0].parts) < FEWEST:
-        seen = f"clicks that tell the arms apart came from about {parts}"
+        seen = f"clicks that tell the orders apart came from about {parts}"
         return None, f"Not enough people{yet}: {seen}, and it takes some {FEWEST}."
     known = {name: margin for name, margin in zip(names, found, strict=True) if margin is not None}
     best = max(known, key=lambda name: known[name].mean)

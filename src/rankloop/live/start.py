@@ -121,14 +121,14 @@ def _given(settings: ModelSettings, start: Weights) -> Report:
     weights, learner = list(start.weights), settings.learner
     spread = learner.policy_temperature
     if learner.start_strength is not None:
-        assumes = f"weights given, believed as strongly as {learner.start_strength:g} pages of clicks"
+        assumes = f"the weights given, believed as strongly as {learner.start_strength:g} pages of clicks"
         return Report(weights, None, None, f"{assumes}; the first page is in their order")
     if spread is None or not settings.is_linear or not any(weights) or start.keeps_first is None:
-        return Report(weights, None, None, "weights given", spread)
+        return Report(weights, None, None, "the weights given", spread)
     queries, assumes = _given_queries(settings, start)
     kept = _keeps_first(queries, 1.0 / spread)
     moved = _displacement([query / spread for query in queries], settings.page_size)
-    return Report(weights, kept, moved, f"weights given, and {assumes}", spread)
+    return Report(weights, kept, moved, f"the weights given, and {assumes}", spread)
 
 
 def _given_queries(settings: ModelSettings, start: Weights) -> tuple[list[NDArray[np.float64]], str]:
@@ -138,7 +138,7 @@ def _given_queries(settings: ModelSettings, start: Weights) -> tuple[list[NDArra
     # Evenly spaced numbers within [0, 1] have a deviation of 1/√12; other scalings bring features to one of about 1.
     deviation = _length(start.weights) * (1.0 if settings.scaling != "query" else 1.0 / math.sqrt(12.0))
     scores = np.linspace(1.0, 0.0, start.candidates) * deviation * math.sqrt(12.0)
-    return [scores], f"{start.candidates} candidates with evenly spaced scores (send a sample of real ones)"
+    return [scores], f"{start.candidates} candidates with evenly spaced scores (more exact with a sample of real ones)"
 
 
 def _length(weights: tuple[float, ...]) -> float:
@@ -154,7 +154,7 @@ def _incoming_queries(settings: ModelSettings, start: IncomingOrder) -> tuple[li
     if start.sample:
         queries = [_scaled(settings, place, _scores(scores)) for scores in start.sample]
         return queries, f"the {len(queries):,} sample queries"
-    assumes = f"{start.candidates} candidates with evenly spaced engine scores (send a sample of real ones)"
+    assumes = f"{start.candidates} candidates with evenly spaced engine scores (more exact with a sample of real ones)"
     return [_scaled(settings, place, np.linspace(1.0, 0.0, start.candidates))], assumes
 
 

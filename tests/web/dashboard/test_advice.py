@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 from rankloop.live.alerts import alert_of
-from rankloop.live.events import Event, ExperimentStarted, Group, Kind, encode
+from rankloop.live.events import Event, ExperimentStarted, Group, Kind, Restored, encode
 from rankloop.live.guard import Guard
 from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
 from rankloop.live.stores.rows import Snapshot
 from rankloop.live.watching import Period
-from rankloop.web.dashboard.advice import DAY, changed, to_do
+from rankloop.web.dashboard.advice import DAY, Apart, apart, changed, to_do
 from rankloop.web.dashboard.health import State
 from rankloop.web.dashboard.intervals import Sums
 from rankloop.web.dashboard.reading import EMPTY
-from rankloop.web.dashboard.verdict import verdict
+from rankloop.web.dashboard.trail import Known
+from rankloop.web.dashboard.verdict import Verdict, verdict
 
 from .test_verdict import compared
 
@@ -28,15 +29,51 @@ def model(mode="learning", guarded=False, **more):
     return types.SimpleNamespace(settings=settings, view=lambda: types.SimpleNamespace(mode=mode, guarded=guarded))
 
 
-def told(reading=SEEN, states=WELL, guard=None, alerts=(), experiment=None, told_apart=False, **more):
+def told(reading=SEEN, states=WELL, guard=None, alerts=(), experiment=None, found=None, challengers=(), **more):
     one = model(**more)
     guard = guard or Guard()
     reading = reading._replace(guard=guard)
-    return to_do(one, reading, verdict(guard, one.settings.guards), states, alerts, experiment, told_apart=told_apart)
+    said = verdict(guard, one.settings.guards)
+    return to_do(one, reading, said, states, alerts, experiment, found=found, challengers=challengers)
 
 
 def running(better):
     return types.SimpleNamespace(better=better)
+
+
+def challenger(advice, low=None):
+    return types.SimpleNamespace(name="shop-2", advice=advice, off_policy=types.SimpleNamespace(low=low))
+
+
+@pytest.mark.parametrize(
+    ("start", "gains", "text", "label", "address"),
+    [
+        (None, (None, 0.1, -0.2), "Few people see it now.", "before it got worse (version 1)", "roll-back?version=1"),
+        (IncomingOrder(), (None, -0.2), "Few people see it now.", "the engine’s order (version 0)", "version=0"),
+        (None, (None, -0.2, -0.3), "It never did better", "start anew in the engine’s order", "/new"),
+        (None, (None, None), "roll back, or let it learn", "History", "/history"),
+    ],
+)
+def test_nobody_is_sent_back_to_a_version_that_was_no_better(start, gains, text, label, address):
+    """A model that began worse than the engine's order was sent back to its beginning, “before it got worse”."""
+    states = [
+        Known(place, place, Verdict("bad", "", "") if gain is None else Verdict("open", "", "", gain, -1, 1))
+        for place, gain in enumerate(gains)
+    ]
+    reading = SEEN._replace(states=states, trail=states)
+    found = told(reading=reading, guard=compared(0.5, 0.7), guarded=True, **({"start": start} if start else {}))
+    assert text in found.text
+    assert label in found.label
+    assert found.address.endswith(address)
+
+
+def test_what_queries_and_segments_say_is_told_apart():
+    yes, no, open_ = (types.SimpleNamespace(verdict=verdict) for verdict in ("helps", "hurts", None))
+    one = types.SimpleNamespace
+    queries = one(queries=[one(query="a", contrast=yes), one(query="b", contrast=no)], new=no, known=open_)
+    assert apart(queries, one(segments=[one(segment="de", contrast=no)])) == Apart(True, ("de",), ("b",), True)
+    nothing = one(queries=[], new=open_, known=open_)
+    assert apart(nothing, one(segments=[one(segment="de", contrast=open_)])) == Apart()
 
 
 def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_is_decided():
@@ -62,11 +99,40 @@ def test_whoever_has_an_experiment_is_not_told_to_start_one_and_is_told_when_it_
         ({"guard": compared(0.5, 0.7)}, "roll back to an earlier version", "/models/shop/history"),
         ({"guard": compared(0.5, 0.7), "guarded": True}, "Few people see it now", "/models/shop/history"),
         ({"reading": EMPTY, "challenges": "main"}, "compare it with main", "/models/main/experiments"),
-        ({"mode": "paused"}, "It is paused", "/models/shop/act/resume"),
+        ({"mode": "paused"}, "Resume it when you are ready.", "/models/shop/act/resume"),
+        ({"mode": "paused", "alerts": [alert_of("shop", Period("diverged", "", 5))]}, "Roll back, then resume", ""),
         ({"guards": Guards(control=0.0)}, "Or create a new model with a control group.", "/models/shop/experiments"),
         ({"alerts": [alert_of("shop", Period("nameless", "", 5))]}, "Nothing bounds what one visitor can teach", ""),
         ({"guard": compared(0.7, 0.5)}, "Nothing.", "/models/shop/queries"),
-        ({"guard": compared(0.7, 0.5), "told_apart": True}, "Nothing.", "/models/shop/queries#helps"),
+        ({"guard": compared(0.7, 0.5), "found": Apart(told=True)}, "Nothing.", "/models/shop/queries#helps"),
+        (
+            {"guard": compared(0.7, 0.5), "found": Apart(True, ("phone",), ("red shoes",))},
+            "Consider a model of its own for the segment phone: there it hurts, beyond chance.",
+            "/models/shop/queries#segments",
+        ),
+        (
+            {"guard": compared(0.53, 0.5), "found": Apart(True, ("phone", "de", "at"))},
+            "Consider models of their own for the segments phone, de and 1 more: there it hurts",
+            "/models/shop/queries#segments",
+        ),
+        (
+            {"guard": compared(0.7, 0.5), "found": Apart(True, (), ("red shoes", "a" * 99))},
+            f"Look at “red shoes” and “{'a' * 40}…”: there it hurts, beyond chance.",
+            "/models/shop/queries?q=red%20shoes",
+        ),
+        ({"found": Apart(True, unseen=True)}, "Look at new queries: there it hurts", "/models/shop/queries#helps"),
+        ({"challengers": [challenger("wait")]}, "Keep sending pages", "/models/shop/experiments"),
+        ({"challengers": [challenger("interleave", low=-0.1)]}, "Keep sending pages", "/models/shop/experiments"),
+        (
+            {"guard": compared(0.7, 0.5), "challengers": [challenger("interleave", low=0.1)]},
+            "Try the challenger shop-2 on some pages",
+            "/models/shop/experiments#challengers",
+        ),
+        (
+            {"challengers": [challenger("interleave", low=0.1), challenger("promote")]},
+            "Promote the challenger shop-2: people prefer its order.",
+            "/models/shop/experiments#challengers",
+        ),
         ({}, "Keep sending pages: it takes about 1,000 more to compare.", "/models/shop/experiments"),
         (
             {"guard": compared(0.5, 0.5, 220, 0.05)},
@@ -145,6 +211,19 @@ def test_what_may_as_well_be_chance_is_not_said_to_be_learned():
     assert changed(model(start=IncomingOrder()), unsure, 2) == leaning
     one = changed(model(start=IncomingOrder()), unsure._replace(sure=np.array([True, False, True])), 2)
     assert one == "Since the start it learned to favour high <strong>bm25</strong>."
+
+
+def test_what_a_rollback_undid_is_not_said_to_be_learned():
+    """“Since yesterday it learned to favour low price”, of weights that had only gone back."""
+    now = 10 * DAY
+    story = history((0, (0.0, 5.0)), (now - 2 * DAY, (1.0, 1.0)), (now - 9, (3.0, 1.0)), (now - 5, (1.0, 1.0)))
+    body = encode(Restored(1, b""))
+    back = SEEN._replace(history=story, decisions=[Event(3, 1, Kind.ROLLED_BACK, 0, now - 5, b"", body)])
+    assert changed(model(), back, now).startswith("Rolled back to version 1, <time")
+    assert "learned" not in changed(model(), back, now)
+    later = back._replace(history=[*story, *history(*[(0, (0, 0))] * 4, (now, (2.0, 1.0)))[-1:]])
+    assert "Since the rollback it learned to favour high <strong>bm25</strong>" in changed(model(), later, now)
+    assert "Since yesterday" in changed(model(), later, now + 2 * DAY)
 
 
 def test_a_features_name_is_no_markup():

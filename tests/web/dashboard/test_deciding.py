@@ -1,6 +1,7 @@
 """Forms that decide: they call what the API calls, are refused as forms of others are, and say what is wrong."""
 
 import re
+import time
 
 import httpx
 import pytest
@@ -89,6 +90,7 @@ def test_a_challenger_is_started_shown_and_dropped_or_promoted_when_that_is_conf
     report = site.get("/v1/models/shop/challengers/bold").json()
     assert report["changes"]["learner"]["learner"] == "PDGD"
     assert 'href="/models/bold"' in text
+    assert 'placeholder="shop-2"' in text
     assert "Challenger of shop" in site.get("/").text
     for action, word in (("drop", "forgotten"), ("promote", "takes the model’s place")):
         assert word in site.get(f"/models/shop/challengers/bold/{action}").text
@@ -99,6 +101,35 @@ def test_a_challenger_is_started_shown_and_dropped_or_promoted_when_that_is_conf
     assert site.get("/v1/models/shop/challengers").json()["challengers"] == []
     wrong = site.post("/models/shop/challengers", data=fields | {"learner": "Nobody", "token": token(site)})
     assert wrong.status_code == 422
+
+
+def test_a_challenger_that_cannot_be_judged_by_the_log_alone_is_interleaved_with_one_button(site):
+    for name in ("", "brave"):  # the first has the name that is suggested
+        fields = {"learner": "PDGD", "name": name, "token": token(site)}
+        assert site.post("/models/shop/challengers", data=fields).status_code == 303
+    while site.get("/v1/models/shop/challengers/brave").json()["behind"]:
+        time.sleep(0.02)
+    text = site.get("/models/shop/experiments").text
+    assert 'placeholder="shop-3"' in text
+    form = text.partition('id="interleave-brave"')[0].rpartition("<form")[2]
+    fields = dict(re.findall(r'name="([^"]+)" value="([^"]+)"', form))
+    assert site.post("/models/shop/experiments", data=fields).status_code == 303
+    [running] = [one for one in site.get("/v1/models/shop/experiments").json()["experiments"] if one["stopped"] is None]
+    assert ([arm["name"] for arm in running["arms"]], running["share"]) == (["learned", "brave"], 0.1)
+    assert 'id="interleave-' not in site.get("/models/shop/experiments").text
+    assert site.post("/models/shop/experiments/stop", data={"token": token(site)}).status_code == 303
+    for name in ("shop-2", "brave"):
+        assert site.post(f"/models/shop/challengers/{name}/drop", data={"token": token(site)}).status_code == 303
+
+
+def test_without_a_control_group_the_overview_says_what_the_experiment_says(site):
+    """Its own page said “Not clear yet”, and its card “Not measured”."""
+    assert site.post("/v1/models", json={"name": "bare", "features": 1, "guards": {"control": 0}}).status_code == 201
+    assert "Not measured" in site.get("/").text
+    assert site.post("/v1/models/bare/experiment", json={}).status_code == 200
+    assert "Not measured" not in site.get("/").text
+    assert "Nothing to say yet: no page has been interleaved." in site.get("/").text
+    assert site.delete("/v1/models/bare").status_code == 200
 
 
 def test_history_has_a_decision_as_soon_as_it_is_made(site):

@@ -46,6 +46,20 @@ def test_times_below_a_chart_of_a_second_are_told_once(charted):
     assert len(set(said.values())) == 1
 
 
+def test_a_finger_reads_a_chart_until_it_taps_elsewhere(service, visit):
+    """What it had tapped was shown for a moment and gone."""
+    page = visit(f"{service.url}/models/shop", viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    drawn(page)
+    tip = page.locator("#chart-learning .tip")
+    page.locator("#chart-learning .u-over").tap()
+    expect(tip).to_contain_text("learned")
+    page.wait_for_timeout(200)
+    expect(tip).to_be_visible()
+    page.locator("#chart-learning h3").tap()
+    expect(tip).to_be_hidden()
+    assert page.complaints == []
+
+
 def test_a_single_point_in_time_is_no_line_and_is_told_in_words(charted):
     """Two dots in an empty chart, of a model in its first minute."""
     page = charted("/models/shop", "learning", [NOON], [1.0])

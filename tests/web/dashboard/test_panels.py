@@ -136,14 +136,22 @@ def test_a_card_draws_the_clicks_per_page_of_both_orders_and_counts_its_pages():
     one = SimpleNamespace(settings=shop(), view=lambda: SimpleNamespace(mode="learning", guarded=False))
     clicks = {0: 4.0, 1: 2.0}
     tallies = [Tally(1, 1, minute, group, 0, 2, clicks[group], 0.0, 0.0) for minute in (0, 1) for group in clicks]
-    found = card(one, Day(1, tallies, Verdict("open", "Too early to say", "")))
+    found = card(one, Day(1, tallies, Verdict("open", "Too early to say", ""), {}))
     assert found.pages == 8
     assert found.lines == [["0.0,2.0 100.0,2.0"], ["0.0,14.0 100.0,14.0"]]
     assert card(one, None).verdict.words == "Too early to say"
     assert card(one, None, store_down=True).verdict.words == "Unknown right now"
 
 
+def test_the_card_of_a_guarded_model_says_what_it_has_cost_as_its_page_does():
+    ever = {LEARNED: {0: Sums(10, 5.0, 5.0)}, CONTROL: {0: Sums(10, 8.0, 8.0)}}
+    for guarded, cost in ((True, -0.375), (False, None)):
+        view = SimpleNamespace(mode="learning", guarded=guarded)
+        one = SimpleNamespace(settings=shop(), view=lambda view=view: view)
+        assert card(one, Day(1, [], Verdict("bad", "No, it hurts", ""), ever)).lost == cost
+
+
 def test_clicks_per_page_of_both_orders_since_the_model_was_made():
     learned, control = {0: Sums(10, 5.0, 5.0)}, {0: Sums(4, 4.0, 4.0)}
-    assert per_page(EMPTY._replace(ever={LEARNED: learned, CONTROL: control})) == (0.5, 1.0)
-    assert per_page(EMPTY._replace(ever={LEARNED: learned})) is None
+    assert per_page({LEARNED: learned, CONTROL: control}) == (0.5, 1.0)
+    assert per_page({LEARNED: learned}) is None

@@ -64,8 +64,9 @@ def test_a_model_that_hurts_says_how_much_who_sees_it_and_what_to_do(states, vis
         re.compile("^clicks per page since the model was created: .* vs. ")
     )
     expect(page.locator("#answer .interval")).to_contain_text("when the guard came on")
+    expect(page.locator("#chart-gain figcaption")).to_contain_text("It ends where the guard came on")
     said = first_screen(page, height)
-    assert "Few people see it now" in said
+    assert "It never did better. Let it learn, or start anew in the engine’s order" in said
     assert "At least 95 % sure" in said
     # The numbers behind it are on the screen, too, and not half of them.
     assert page.locator("#comparison .scroll").evaluate(BEYOND) <= 0
@@ -120,9 +121,12 @@ def test_the_overview_has_a_card_without_a_number_where_there_is_none(states, vi
     garden = page.locator(".model", has=page.get_by_role("link", name="garden"))
     expect(garden.locator(".big")).to_have_count(0)
     expect(garden.locator(".spark")).to_be_hidden()
-    expect(page.locator(".model", has=page.get_by_role("link", name="outlet")).locator(".words")).to_have_text(
-        "No, it hurts"
-    )
+    outlet = page.locator(".model", has=page.get_by_role("link", name="outlet"))
+    expect(outlet.locator(".words")).to_have_text("No, it hurts")
+    expect(outlet.locator(".tone")).to_have_text(["guarded"])
+    lost = outlet.locator(".whole").inner_text()
+    page.goto(f"{states.url}/models/outlet")
+    expect(page.locator("#answer .huge")).to_have_text(lost)
 
 
 @pytest.mark.parametrize("screen", SCREENS)

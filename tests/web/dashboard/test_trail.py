@@ -77,7 +77,7 @@ def test_the_state_to_return_to_is_the_newest_that_was_not_known_to_lose():
         return [Known(place, place, one) for place, one in enumerate(verdicts)]
 
     assert before_worse(story(None, 0.1, 0.2, -0.1, None)).version == 2
-    assert before_worse(story(None, -0.2, -0.1)).version == 0
+    assert before_worse(story(None, -0.2, -0.1)) is None
     assert before_worse([]) is None
 
 

@@ -69,7 +69,7 @@ def test_a_worse_order_is_called_so_while_the_guard_is_on():
     assert guard.is_on
     told = verdict(guard, GUARDS)
     assert (told.tone, told.text[:44]) == ("bad", "Worse than the engine’s order, beyond chance")
-    assert f"{guard.learned.pages} of 200 pages so far" in told.text
+    assert f"{guard.learned.pages} of 200 pages." in told.text
 
 
 @pytest.mark.long

@@ -7,12 +7,15 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup, escape
 
-from rankloop.display import counted
+from rankloop.display import counted, listed
 from rankloop.live.alerts import Alert
+from rankloop.live.challengers import ChallengerReport
+from rankloop.live.contrasts import QueriesReport, SegmentsReport
 from rankloop.live.experiments import ExperimentReport
 from rankloop.live.guard import LEAST, Guard
 from rankloop.live.incoming import INCOMING
 from rankloop.live.registry import LiveModel
+from rankloop.live.settings import IncomingOrder
 from rankloop.web.bars import largest
 from rankloop.web.dashboard import formats
 from rankloop.web.dashboard.health import State
@@ -20,11 +23,13 @@ from rankloop.web.dashboard.history import sentence_of
 from rankloop.web.dashboard.plain_words import feature_name
 from rankloop.web.dashboard.reading import Reading
 from rankloop.web.dashboard.tallied import pages
-from rankloop.web.dashboard.trail import before_worse
+from rankloop.web.dashboard.trail import ANEW, before_worse
 from rankloop.web.dashboard.verdict import Verdict, few_people, pages_to_compare, pages_to_go, rounded_up, signed_share
 
 DAY = 86_400_000
 NAMED = 2
+LONGEST = 40
+"""Characters of a query that is named."""
 NOTABLE = 0.02
 """Share of the largest weight by which one must have moved to be named."""
 LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go against {}", "rely less on {}"
@@ -32,8 +37,8 @@ LEANS = FAVOUR, MORE, AGAINST, LESS = "favour {}", "favour {} even more", "go ag
 
 
 STOPPED = {
-    "paused": "It is paused: people still see what it had learned, and it learns nothing new.",
-    "frozen": "It is frozen: people see the best order it had learned, without exploration, and it learns nothing new.",
+    "paused": "Resume it when you are ready. While paused, people still see what it had learned.",
+    "frozen": "Resume it when you are ready. While frozen, people see the best order it had learned.",
 }
 
 
@@ -49,6 +54,31 @@ class Advice(NamedTuple):
     """Another place that it leads to."""
 
 
+class Apart(NamedTuple):
+    """What is known of queries and segments, each compared by itself."""
+
+    told: bool = False
+    """Whether there is an answer for any of them."""
+    segments: tuple[str, ...] = ()
+    """Where it hurts, beyond chance."""
+    queries: tuple[str, ...] = ()
+    unseen: bool = False
+    """Whether it hurts on queries that nobody had asked before."""
+
+
+def apart(queries: QueriesReport, segments: SegmentsReport) -> Apart:
+    """Where a model helps and hurts, of what the page with queries shows."""
+    asked = [(one.query, one.contrast.verdict) for one in queries.queries]
+    parts = [(one.segment, one.contrast.verdict) for one in segments.segments]
+    verdicts = [queries.new.verdict, queries.known.verdict, *(verdict for _, verdict in asked + parts)]
+    return Apart(
+        any(verdict is not None for verdict in verdicts),
+        tuple(name for name, verdict in parts if verdict == "hurts"),
+        tuple(query for query, verdict in asked if verdict == "hurts"),
+        queries.new.verdict == "hurts",
+    )
+
+
 def to_do(
     model: LiveModel,
     reading: Reading,
@@ -57,10 +87,12 @@ def to_do(
     alerts: Sequence[Alert],
     experiment: ExperimentReport | None = None,
     *,
-    told_apart: bool = False,
+    found: Apart | None = None,
+    challengers: Sequence[ChallengerReport] = (),
 ) -> Advice:
-    """The next step: the most urgent thing first. `experiment`: the one that is running; `told_apart`: queries or
-    segments have been compared one by one."""
+    """The next step: the most urgent thing first. `experiment`: the one that is running; `found`: what is known of
+    queries and segments; `challengers`: those of the model."""
+    found = found or Apart()
     place, guards = f"/models/{quote(model.settings.name)}", model.settings.guards
     broken = next((state for state in states if state.tone == "bad"), None)
     if broken:
@@ -72,16 +104,13 @@ def to_do(
     if not reading.ever and not reading.open:
         return Advice("open", "Send it pages to rank.", "Connect your search", f"{place}/connect")
     if verdict.tone == "bad":
-        text = "Look at what it learned, and roll back to an earlier version."
-        if model.view().guarded:
-            text = "Few people see it now: roll back, or let it learn until a trial goes well."
-            if before := before_worse(reading.states):
-                label = f"roll back to before it got worse (version {before.version:,})"
-                act = f"{place}/act/roll-back?version={before.version}"
-                return Advice("bad", "Few people see it now. Let it learn, or", label, act)
-        return Advice("bad", text, "History", f"{place}/history")
+        return _undoing(model, reading, place)
+    if alerts and alerts[0].severity == "bad":
+        return Advice("bad", alerts[0].sentence, since=alerts[0].started)
     if model.view().mode != "learning":
         return Advice("open", STOPPED[model.view().mode], "Resume learning", f"{place}/act/resume")
+    if promising := _challenged(challengers, place):
+        return promising
     if not guards.compares:
         if experiment is not None:
             text = "Wait for the experiment: it counts whose results get the clicks."
@@ -92,17 +121,84 @@ def to_do(
         )
         return Advice("open", text, "Start an experiment", f"{place}/experiments", more=("New model", "/new"))
     if alerts:
-        tone = "bad" if alerts[0].severity == "bad" else "open"
-        return Advice(tone, alerts[0].sentence, since=alerts[0].started)
+        return Advice("open", alerts[0].sentence, since=alerts[0].started)
     if experiment is not None and experiment.better is not None:
         text = "Stop the experiment: it has a winner, and still mixes in the other order."
         return Advice("open", text, "See who won", f"{place}/experiments")
+    if hurting := _hurting(found, place):
+        return hurting
     if verdict.tone == "good":
         where = ("See where it helps", f"{place}/queries#helps")
-        shown = where if told_apart else ("See what it does to a query", f"{place}/queries")
+        shown = where if found.told else ("See what it does to a query", f"{place}/queries")
         return Advice("good", "Nothing. It keeps learning by itself.", *shown)
     label = "Or start an experiment" if experiment is None else "See the experiment"
     return Advice("open", _wait(reading, model, verdict), label, f"{place}/experiments")
+
+
+def _undoing(model: LiveModel, reading: Reading, place: str) -> Advice:
+    """What to do about an order that is worse than the engine's."""
+    if not model.view().guarded:
+        text = "Look at what it learned, and roll back to an earlier version."
+        return Advice("bad", text, "History", f"{place}/history")
+    before, label = before_worse(reading.states), "roll back to before it got worse"
+    if before is None and _begins(model, reading):
+        before, label = reading.states[0], "roll back to the engine’s order"
+    if before:
+        act = f"{place}/act/roll-back?version={before.version}"
+        return Advice("bad", "Few people see it now. Let it learn, or", f"{label} (version {before.version:,})", act)
+    gains = [one.verdict.gain for one in reading.trail if one.verdict.gain is not None]
+    if gains and max(gains) < 0:  # then no version of it is worth going back to
+        return Advice("bad", "It never did better. Let it learn, or", "start anew in the engine’s order", "/new")
+    text = "Few people see it now: roll back, or let it learn until a trial goes well."
+    return Advice("bad", text, "History", f"{place}/history")
+
+
+def _begins(model: LiveModel, reading: Reading) -> bool:
+    """Whether the oldest kept state is the engine's own order."""
+    return bool(reading.states) and not reading.states[0].version and isinstance(model.settings.start, IncomingOrder)
+
+
+def _challenged(challengers: Sequence[ChallengerReport], place: str) -> Advice | None:
+    """What to do with a challenger that people prefer, or that looks better on logged pages."""
+    for one in challengers:
+        if one.advice == "promote":
+            text = f"Promote the challenger {one.name}: people prefer its order."
+            return Advice("open", text, "See the challenger", f"{place}/experiments#challengers")
+    for one in challengers:
+        low = one.off_policy.low if one.off_policy else None
+        if one.advice == "interleave" and low is not None and low > 0:
+            text = f"Try the challenger {one.name} on some pages: it looks better on those in the log."
+            return Advice("open", text, "See the challenger", f"{place}/experiments#challengers")
+    return None
+
+
+def _hurting(found: Apart, place: str) -> Advice | None:
+    """What to do where it hurts, which an answer about all pages does not show."""
+    if found.segments:
+        one = len(found.segments) == 1
+        whose = "a model of its own for the segment" if one else "models of their own for the segments"
+        text = f"Consider {whose} {_first(found.segments)}: there it hurts, beyond chance."
+        return Advice("open", text, "See where it hurts", f"{place}/queries#segments")
+    if found.queries:
+        text = f"Look at {_first([f'“{_cut(query)}”' for query in found.queries])}: there it hurts, beyond chance."
+        return Advice("open", text, "See why", f"{place}/queries?q={quote(found.queries[0])}")
+    if found.unseen:
+        text = "Look at new queries: there it hurts, beyond chance. Features that every query has may help."
+        return Advice("open", text, "See where it hurts", f"{place}/queries#helps")
+    return None
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first few of some names.
+
+    >>> _first(["phone", "de", "tablet"])
+    'phone, de and 1 more'
+    """
+    return listed([*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _wait(reading: Reading, model: LiveModel, verdict: Verdict) -> str:
@@ -154,6 +250,12 @@ def _moved(model: LiveModel, reading: Reading, now: int) -> Markup:
     newest = history[-1][1]
     earlier = [weights for snapshot, weights in history[:-1] if snapshot.at <= now - DAY]
     since, before = ("Since yesterday", earlier[-1]) if earlier else ("Since the start", history[0][1])
+    # What a rollback undid was not learned, so only what came after it counts.
+    if (event := next((one for one in reading.decisions if one.kind in ANEW), None)) and event.at > now - DAY:
+        after = [weights for snapshot, weights in history if snapshot.offset >= event.offset]
+        if len(after) < 2:
+            return Markup("")
+        since, before = f"Since {ANEW[event.kind]}", after[0]
     step = newest - before
     size = float(np.abs(newest).max())
     notable = [i for i in largest(step, len(step)) if abs(step[i]) > NOTABLE * size > 0]

@@ -315,8 +315,7 @@ CHARTS = {
     for chart in (
         Chart(
             "gain", "{Clicks} gained over the engine’s order",
-            "What was known at the time, with its 95 % interval; you may look as often as you like. "
-            "Very wide early intervals are cut off.",
+            "What was known at the time, with its 95 % interval, which holds however often you look. {ends}",
             gain, "Nothing to compare. The line needs a control group, with enough pages and people in it.",
         ),
         Chart(
@@ -326,7 +325,7 @@ CHARTS = {
         ),
         Chart(
             "reward", "Estimated reward per page",
-            "Mean {reward} reward per page, {during}: clicks weighted by how likely their rank was examined. "
+            "Mean reward per page, {during}: clicks weighted by how likely their rank was examined ({reward}). "
             f"The band is a 95 % interval, {PAGES}; it takes clicks on different ranks as independent, too.",
             rewards,
         ),

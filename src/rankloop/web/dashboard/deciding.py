@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from rankloop.learners import LEARNERS
 from rankloop.live import challenging, experimenting, models
-from rankloop.live.challengers import ChallengerReport
+from rankloop.live.challengers import ChallengerReport, free_name
 from rankloop.live.errors import RequestError, StateError, StoreError
 from rankloop.live.experiments import INCOMING, LEARNED, ExperimentReport
 from rankloop.live.http.statuses import status_of
@@ -170,6 +170,7 @@ class Deciding:
             reports=reports, running=next((one for one in reports if one.stopped is None), None),
             arms=self._arms(model), arm_name=arm_name, done=DONE.get(request.query_params.get("done", ""), ""),
             challengers=challengers, trouble=trouble, read_at=None,
+            free_name=free_name(model.settings.name, {one.settings.name for one in self._service.registry.all()}),
             learners=[name for name, kind in LEARNERS.items() if not kind.needs_grades()],
         )  # fmt: skip
 

@@ -7,9 +7,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from rankloop.live import evidencing
+from rankloop.live import challenging, evidencing
 from rankloop.live.acting import ActionEvidence
 from rankloop.live.alerts import Alert
+from rankloop.live.challengers import ChallengerReport
 from rankloop.live.contrasts import queries_report, segments_report
 from rankloop.live.errors import RequestError, StoreError
 from rankloop.live.experimenting import experiments
@@ -25,10 +26,11 @@ from rankloop.web.dashboard.formats import FILTERS
 from rankloop.web.dashboard.frame import Frame, age_minutes, place_of
 from rankloop.web.dashboard.history import entries
 from rankloop.web.dashboard.plain_words import rate_of, settings_in_words, unit_of
-from rankloop.web.dashboard.reading import EMPTY, Reading
+from rankloop.web.dashboard.reading import EMPTY, Day, Reading
 from rankloop.web.dashboard.tallied import Over, offered, reward_of
 from rankloop.web.dashboard.tools import Tools
 from rankloop.web.dashboard.trail import points, since
+from rankloop.web.dashboard.verdict import by_experiment
 from rankloop.web.site import Site
 from rankloop.web.spreadsheets import csv_file
 
@@ -36,6 +38,11 @@ CHART_MINUTES = 180
 PROBES = ("healthz", "readyz")
 LATENCY_MINUTES = 15
 SERVICE_CHARTS = ("latency", "errors")
+ENDS = {
+    False: "Very wide early intervals are cut off.",
+    True: "It ends where the guard came on: too few people have seen this order since.",
+}
+"""What is to be said of the ends of the gain's curve, by whether its model is guarded."""
 EVIDENCE = 25
 """Frequent queries that are compared on the page, at most; the API has more."""
 QUERIES = 40
@@ -79,18 +86,21 @@ class _Looking:
     async def _all(self, request: Request) -> Response:
         days, trouble = await self._frame.readings.day()
         down = trouble is not None
-        cards = [
-            panels.card(model, days.get(model.id), store_down=down)._replace(
-                attention=health.needs_attention(self._service, model)
-            )
-            for model in self._service.registry.all()
-        ]
+        cards = [await self._card(model, days.get(model.id), down) for model in self._service.registry.all()]
         states = health.states(self._service, trouble)
         part = "hx-request" in request.headers
         return self._frame.page(
             request, "models-part.html" if part else "models.html", oob=part, title="Models", states=states,
             cards=cards, walk=self._frame.walk_through(request),
         )  # fmt: skip
+
+    async def _card(self, model: LiveModel, day: Day | None, store_down: bool) -> panels.Card:
+        """A model on the overview, which says what its own page says."""
+        card = panels.card(model, day, store_down=store_down)
+        # Where people are compared by a control group, an experiment is not the answer, and need not be read.
+        experiment = None if model.settings.guards.compares or store_down else await self._experiment(model)
+        attention = health.needs_attention(self._service, model)
+        return card._replace(verdict=by_experiment(card.verdict, experiment), attention=attention)
 
     async def _machine(self, request: Request) -> Response:
         _, trouble = await self._frame.readings.day()
@@ -137,7 +147,8 @@ class _Looking:
                 summary["states"],
                 alerts,
                 experiment,
-                told_apart=summary["verdict"].tone == "good" and await self._told_apart(model),
+                found=await self._apart(model) if summary["verdict"].gain is not None else None,
+                challengers=await self._challengers(model),
             ),
             "changed": advice.changed(model, reading, now()),
             "charted": bool(points(reading.trail)),
@@ -181,12 +192,16 @@ class _Looking:
             }
         return {"evidence": queries_report(None, EVIDENCE), "segments": segments_report(None)}
 
-    async def _told_apart(self, model: LiveModel) -> bool:
-        """Whether there is an answer to where it helps: of a query, new or known queries, or a segment."""
+    async def _apart(self, model: LiveModel) -> advice.Apart:
+        """What is known of single queries and segments."""
         found = await self._evidence(model)
-        contrasts = [found["evidence"].new, found["evidence"].known]
-        contrasts += [one.contrast for one in (*found["evidence"].queries, *found["segments"].segments)]
-        return any(one.verdict is not None for one in contrasts)
+        return advice.apart(found["evidence"], found["segments"])
+
+    async def _challengers(self, model: LiveModel) -> list[ChallengerReport]:
+        """Those that challenge the model, and what is known of them; most models have none, and nothing is read."""
+        with suppress(StoreError):
+            return await challenging.challengers(self._service, model)
+        return []
 
     async def _queries(self, request: Request) -> Response:
         model, over = self._frame.asked(request)
@@ -230,7 +245,7 @@ class _Looking:
         worth = reward_of(model.settings)
         unit, rate = unit_of(model.settings), rate_of(model.settings)
         words = {"during": over.during, "reward": worth.name if worth else "", "clicks": unit, "rate": rate}
-        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize()}
+        words |= {"Clicks": unit.capitalize(), "Rate": rate.capitalize(), "ends": ENDS[model.view().guarded]}
         address, query = f"{place_of(model)}/charts", f"?over={over.name}"
         return {
             name: _placed(name, address, query, words, over.refresh, linear=model.settings.is_linear)

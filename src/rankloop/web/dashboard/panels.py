@@ -25,6 +25,7 @@ from rankloop.web.dashboard.tallied import (
     GUARDED,
     LEARNED,
     OVERS,
+    Groups,
     by_group,
     by_time,
     displacement,
@@ -108,7 +109,7 @@ def summary(
         "reward": worth,
         "fates": _fates(service, model),
         "guarded": model.view().guarded,
-        "ever": (ever_per_page := per_page(reading)),
+        "ever": (ever_per_page := per_page(reading.ever)),
         "lost": lost(ever_per_page) if model.view().guarded else None,
         "decided": decided(reading.trail) if model.view().guarded else None,
         "verdict": found,
@@ -128,9 +129,9 @@ class PerPage(NamedTuple):
     control: float
 
 
-def per_page(reading: Reading) -> PerPage | None:
+def per_page(ever: Groups) -> PerPage | None:
     """Since the model was made; None if one of the orders has had no page."""
-    learned, control = (pages(reading.ever.get(group, {})) for group in (LEARNED, CONTROL))
+    learned, control = (pages(ever.get(group, {})) for group in (LEARNED, CONTROL))
     return PerPage(learned.mean, control.mean) if learned.shown and control.shown else None
 
 
@@ -189,6 +190,8 @@ class Card(NamedTuple):
     """Whether its pages could be counted."""
     attention: bool = False
     """Whether something about it cannot wait."""
+    lost: float | None = None
+    """What a guarded model has cost, as its own page says."""
 
     @property
     def unit(self) -> str:
@@ -210,7 +213,8 @@ def card(model: LiveModel, day: Day | None, *, store_down: bool = False) -> Card
         for group in (LEARNED, CONTROL)
     ]
     shown = sum(pages(ranks).shown for ranks in by_group(day.tallies).values())
-    return Card(model, view.mode, view.guarded, day.verdict, shown, *lines(series))
+    cost = lost(per_page(day.ever)) if view.guarded else None
+    return Card(model, view.mode, view.guarded, day.verdict, shown, *lines(series), lost=cost)
 
 
 def day_step(day: Day) -> int:

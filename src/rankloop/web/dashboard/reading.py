@@ -96,6 +96,8 @@ class Day(NamedTuple):
     """Minutes that each tally stands for: one for a model that is younger than a few hours."""
     tallies: list[Tally]
     verdict: Verdict
+    ever: Groups
+    """Since it was made, of a model that is guarded: what that has cost is not known from its newest comparison."""
 
 
 EMPTY = Reading(1, {}, {}, {}, 0, [], [], [], [], [], [], None, None)
@@ -223,7 +225,8 @@ class Readings:
             tallies = store.tallies(model.id, first + -first % span, span=span, rank=0)
             newest = [Snapshot(model.id, *kept[model.id], 0, b"")] if model.id in kept else []
             guard = self._newest_counts(model, newest)[1] or Guard()
-            days[model.id] = Day(span, tallies, judged(model.settings, guard))
+            ever = by_group(store.tallies(model.id, span=DAY, rank=0)) if model.view().guarded else {}
+            days[model.id] = Day(span, tallies, judged(model.settings, guard), ever)
         return days
 
     def _history(

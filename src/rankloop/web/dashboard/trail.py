@@ -60,9 +60,9 @@ def since(trail: Sequence[Known], tone: str) -> Since | None:
 
 
 def before_worse(states: Sequence[Known]) -> Known | None:
-    """Of kept states, oldest first, the newest at which the order was not known to lose; otherwise the oldest."""
+    """Of kept states, oldest first, the newest at which the order was not losing; None if it never did better."""
     held = [one for one in states if one.verdict.gain is not None and one.verdict.gain >= 0]
-    return held[-1] if held else states[0] if states else None
+    return held[-1] if held else None
 
 
 def decided(trail: Sequence[Known]) -> Verdict | None:

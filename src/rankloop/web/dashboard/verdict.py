@@ -81,7 +81,8 @@ def by_experiment(found: Verdict, experiment: ExperimentReport | None) -> Verdic
     """What is said of a model that has no control group, while an experiment holds its order against the engine's."""
     if found.words != UNMEASURED or experiment is None or {arm.name for arm in experiment.arms} != {INCOMING, LEARNED}:
         return found
-    text = experiment.verdict[:1].upper() + experiment.verdict[1:]
+    text = experiment.verdict[:1].upper() + experiment.verdict[1:].replace("the incoming order", "the engine’s order")
+    text = text.replace("The incoming order", "The engine’s order")
     if experiment.better is None:
         return Verdict("open", "Not clear yet", text)
     if experiment.better == LEARNED:
@@ -106,7 +107,7 @@ def verdict(guard: Guard, guards: Guards, unit: str = "clicks") -> Verdict:
             "bad",
             "No, it hurts",
             "Worse than the engine’s order, beyond chance, so most people see the engine’s now. "
-            f"On trial: {learned.pages} of {TRIAL} pages so far.",
+            f"The rest try it: {learned.pages} of {TRIAL} pages.",
         )
     early = AGAIN if guard.since else EARLY
     if not learned.pages and not control.pages:

@@ -78,6 +78,12 @@ class Crowd:
         """Whether visitors are on their way."""
         return self._task is not None and not self._task.done()
 
+    @property
+    def newly_wanted(self) -> bool:
+        """Whether nobody has come yet who wants what visitors want now, but others have."""
+        earlier = [point.taste for point in self.points if point.visits < self.visits]
+        return bool(earlier) and earlier[-1] != self.taste.name
+
     async def begin(self, rules: Rules) -> None:
         """Start over: new models, nobody has visited, the taste stays."""
         async with self._changing:

@@ -234,6 +234,18 @@
     chart.setCursor({ left: chart.valToPos(chart.data[0][next], "x"), top: 10 });
   });
 
+  /* A finger that taps a chart reads it, until it taps elsewhere. What a browser makes of a tap for a mouse ends with
+     leaving, after the click. */
+  document.addEventListener("click", (event) => {
+    const over = event.target.closest && event.target.closest("figure.chart .u-over");
+    document.querySelectorAll("figure.chart").forEach((figure) => {
+      const known = drawn.get(figure);
+      if (!known || (known.chart.over !== over && !(known.chart.cursor.left >= 0))) return;
+      const left = known.chart.over === over ? event.clientX - over.getBoundingClientRect().left : -10;
+      setTimeout(() => known.chart.setCursor({ left: left, top: 10 }), 50);
+    });
+  });
+
   async function refresh(figure) {
     if (document.hidden && drawn.has(figure)) return;
     try {

@@ -24,15 +24,18 @@
 
   // First, last, invert, play: where in the list each result stood, then from there to where it stands.
   const height = (row) => row.getBoundingClientRect().top - row.parentElement.getBoundingClientRect().top;
-  let before = null;
+  let before = null, landed = false;
   document.addEventListener("htmx:beforeSwap", () => {
     before = { results: find("results"), places: new Map(rows().map((row) => [row.dataset.key, height(row)])) };
   });
-  // On a phone, what a click did is told at the bottom of the screen: the row that it is about must not lie under it.
+  // On a phone, what a click did is told at the bottom of the screen: the row that it is about must not lie under it,
+  // nor have left the screen above. Where it will stand counts, not where it glides now.
   function uncover(row, told) {
     if (!row || !told || getComputedStyle(told).position !== "sticky") return;
-    const hidden = row.getBoundingClientRect().bottom - told.getBoundingClientRect().top;
-    if (hidden > 0) scrollBy(0, hidden + 8);
+    const list = row.parentElement, top = list.getBoundingClientRect().top + row.offsetTop - list.offsetTop;
+    const under = top + row.offsetHeight - told.getBoundingClientRect().top;
+    const by = top < 8 ? top - 8 : under > 0 ? under + 8 : 0;
+    if (by) scrollBy({ top: by, behavior: still.matches ? "auto" : "smooth" });
   }
   function glide() {
     const results = find("results");
@@ -51,7 +54,7 @@
       row.animate([{ backgroundColor: getComputedStyle(row).getPropertyValue("--moved") }, {}], { duration: 1600, easing: "ease-out" });
     });
     results.dataset.moved = moved;
-    uncover(results.querySelector("li.clicked"), find("lesson"));
+    landed = true;
     const paths = results.querySelector(".paths");
     if (moved && paths && !still.matches) paths.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 300 });
   }
@@ -62,6 +65,11 @@
   });
   document.addEventListener("htmx:afterSwap", glide);
   document.addEventListener("htmx:oobAfterSwap", glide);
+  // What has just come in has the classes of what it replaced until it settles, and so its place.
+  document.addEventListener("htmx:afterSettle", () => {
+    if (landed) uncover(document.querySelector("#results li.clicked"), find("lesson"));
+    landed = false;
+  });
 
   // What comes to lie under a pointer that rests after a click is not pointed at, until the pointer moves.
   let rests = null;
