@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rankloop.benchmark import measuring
+from rankloop.benchmark import devices, measuring
 from rankloop.benchmark.measuring import Section
 
 
@@ -45,3 +45,11 @@ def test_a_page_that_cannot_be_written_is_refused_before_anything_is_measured(ra
     assert "No such file" in said
     assert rankloop("bench", "--out", tmp_path / "bench.md")[0] == 0
     assert "## second" in (tmp_path / "bench.md").read_text()
+
+
+def test_without_a_device_nothing_is_said_to_be_measured(rankloop, monkeypatch):
+    monkeypatch.setattr(devices, "why_no_device", lambda: "there is no CUDA device on this machine")
+    code, out, progress = rankloop("bench", "--on", "gpu")
+    assert (code, out) == (2, "")
+    assert "bench: there is no CUDA device" in progress
+    assert "to do" not in progress

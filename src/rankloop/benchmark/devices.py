@@ -25,11 +25,16 @@ SETTINGS = 8
 """Runs of a study that share a seed."""
 
 
-def run(quick: bool = False, progress: Callable[[str], None] = lambda title: None) -> Results:
-    """Measure everything on the device; `quick` with a small working set."""
+def require_device() -> None:
+    """Refuse a machine without one."""
     missing = why_no_device()
     if missing is not None:
         raise SettingsError(f"bench: {missing}")
+
+
+def run(quick: bool = False, progress: Callable[[str], None] = lambda title: None) -> Results:
+    """Measure everything on the device; `quick` with a small working set."""
+    require_device()
     from rankloop.gpu.device import about_device
 
     data, manifest = mslr_shaped(1_000 if quick else 16_000), measured_here()

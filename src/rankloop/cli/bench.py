@@ -25,6 +25,8 @@ def bench(
 
     require_choice("bench", "on", on, ("cpu", "gpu"))
     place = devices if on == "gpu" else measuring
+    if place is devices:
+        devices.require_device()
     if out is not None:
         out.open("a").close()  # better to fail now than after all the measuring
     with progress_in_steps("measuring", len(place.PARTS)) as advance:
