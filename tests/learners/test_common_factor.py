@@ -6,7 +6,7 @@ import pytest
 import rankloop as rl
 from rankloop.learners import Posterior
 from rankloop.learners.common_factor import ENOUGH, CommonFactor, common_share, gather_common, settle_common
-from rankloop.learners.prior import gather_spread, renew
+from rankloop.learners.prior import common_part, gather_spread, renew, weigh_prior
 
 LOADS = np.array([1.0, 0.8, -0.9, 0.7, 0.0])
 SCALES = np.array([1.0, 1e-6, 1e6, 30.0, 5.0])
@@ -54,6 +54,31 @@ def test_it_is_known_after_a_few_lists_whatever_the_features_units():
     assert abs(seen(queries).common.direction @ vector) > 0.9
 
 
+def test_a_feature_that_hardly_varies_on_the_first_page_does_not_pass_for_all():
+    """In its unit of then, what it does on the next page would be beyond all measure."""
+    queries = list(lists(8, seed=9))
+    queries[0][:, 0] *= np.float32(0.01)
+    model = seen(queries)
+    vector = np.linalg.eigh(correlations(list(lists(2000, seed=3))))[1][:, -1]
+    assert abs(model.common.direction @ vector) > 0.9
+    assert model.common.variance[0] < 5.0
+
+
+@pytest.mark.parametrize("signs", [[1, -1, 1, -1, 1], [-1, -1, 1, 1, -1]])
+def test_features_may_point_either_way(signs):
+    queries = list(lists(8, seed=10))
+    turned = [X * np.array(signs, np.float32) for X in queries]
+    np.testing.assert_allclose(seen(turned).common.direction, signs * seen(queries).common.direction, rtol=1e-9)
+
+
+def test_two_features_that_are_each_other_s_opposite_have_all_in_common():
+    rng = np.random.default_rng(11)
+    loads = np.array([1.0, -1.0, 0.0, 0.0, 0.0])
+    model = seen([(rng.normal(size=(9, 1)) * loads).astype(np.float32) for _ in range(40)])
+    np.testing.assert_allclose(abs(model.common.direction[:2]), 0.5**0.5, rtol=1e-6)
+    assert model.common.variance[0] == pytest.approx(2.0, rel=0.01)
+
+
 def test_what_all_candidates_of_a_query_share_does_not_count():
     queries = list(lists(30, seed=4))
     moved = [X + np.float32(8.0) * np.abs(X).max(axis=0) for X in queries]
@@ -96,6 +121,45 @@ def test_equal_candidates_say_nothing():
     assert seen(same).common.variance[0] == 0.0
     queries = [*lists(3, seed=8), *same]
     assert np.isfinite(seen(queries).root).all()
+
+
+@pytest.mark.parametrize("features", [2, 5, 46])
+def test_the_variance_of_weights_beside_it_is_that_of_the_greatest_evidence(features):
+    """Weights that are known but for noise, a hundred updates: the maximum of their likelihood, found numerically."""
+    rng, informed, first = np.random.default_rng(features), 50.0, 1.0
+    learner = Posterior(common_variance=1.0, prior_weight=1e-6, prior_variance=first)
+    weights = rng.normal(size=features) * np.sqrt(first / features)
+    weights[0] *= 6.0
+    model, work = learner.model(features, 2, 1), learner.work(features, 2, 4)
+    model.common.direction[0], model.common.variance[0] = 1.0, 2.0
+    own = common_share(model.common)
+    model.spread[:] = 1.0
+    variance = first
+    for _ in range(100):
+        precision = np.full(features, features / variance)
+        precision[0] = 1.0 / (variance / features + own)
+        model.precision[0], model.variance[0] = features / variance, variance
+        model.root[:] = np.eye(*model.root.shape)
+        model.root[2:, 2 : 2 + features] = np.diag(np.sqrt(precision + informed))
+        model.ranker.weights[:] = informed * weights / (precision + informed)
+        weigh_prior(model, work.square, work.gradient, work.mean)
+        variance = model.variance[0]
+
+    def surprise(logarithm):
+        spread = np.full(features, np.exp(logarithm) / features + 1.0 / informed)
+        spread[0] += own
+        return (np.log(spread) + weights**2 / spread).sum()
+
+    grid = np.linspace(np.log(variance) - 1.0, np.log(variance) + 1.0, 2001)
+    best = np.exp(grid[np.argmin([surprise(one) for one in grid])])
+    assert variance == pytest.approx(best, rel=3e-3)
+
+
+def test_the_largest_variance_is_not_none():
+    queries = list(lists(5, seed=12))
+    free = seen(queries, Posterior(common_variance=1.7e308))
+    assert common_part(free) == 1.0
+    assert np.isfinite(free.root).all()
 
 
 @pytest.mark.thorough

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from rankloop.learners import ROLTR
+from rankloop.learners import ROLTR, Posterior
 from rankloop.live.errors import StateError, StoreError
 from rankloop.live.events import Event, Kind, Restored, encode
 from rankloop.live.fold import Fold
@@ -103,3 +103,22 @@ def test_a_damaged_state_is_refused_with_a_sentence_that_names_the_model(damage)
     fold = lively(ROLTR()).fold
     with pytest.raises(StateError, match=r"^model 'm': its kept state is damaged \(.+\); rankloop log refold computes"):
         Fold.restored(fold.settings, damage(fold.state()), fold.offset)
+
+
+def test_a_state_that_names_settings_of_an_earlier_version_is_the_same():
+    """What a setting was before there was one is put in when settings are read, and is no other state."""
+    parent = model()
+    fold = Fold(msgspec.structs.replace(parent, name="rival", challenges="m"), drawn_by=parent)
+    content = msgspec.msgpack.decode(fold.state(), strict=False)
+    earlier = msgspec.json.decode(content["drawers"][0])
+    earlier["guards"]["client_pages"] = 7
+    other = {0: msgspec.json.encode(earlier)}
+    assert not fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": other}))
+    old = model(learner=Posterior(memory=0, common_variance=0.0))
+    fold = Fold(msgspec.structs.replace(old, name="rival", challenges="m"), drawn_by=old)
+    content = msgspec.msgpack.decode(fold.state(), strict=False)
+    earlier = msgspec.json.decode(content["drawers"][0])
+    for name in ("memory", "common_variance"):
+        del earlier["learner"][name]
+    assert fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": {0: msgspec.json.encode(earlier)}}))
+    assert not fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": {0: b"{"}}))

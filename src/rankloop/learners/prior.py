@@ -102,7 +102,7 @@ def renew(model, work, kept):
     """Put the prior in anew, in units of the spreads as they are known now; of what pages taught, `kept` stays."""
     M, eta, mean = work.square, work.gradient, work.mean
     if model.precision[0] > 0.0:
-        _weigh_prior(model, M, eta, mean)
+        weigh_prior(model, M, eta, mean)
         square(model.root, M)
         in_units(model, mean)
         times_symmetric(M, mean, eta)
@@ -128,7 +128,7 @@ def renew(model, work, kept):
 
 
 @kernel
-def _weigh_prior(model, inverse, column, mean):
+def weigh_prior(model, inverse, column, mean):
     """V by the evidence: the prior variance under which the weights, as known so far, are most plausible.
 
     With a = V/F, the data determine γ = F − tr(P)/a of the F weights, and a = |m|²/γ (MacKay, 1992); the first guess
