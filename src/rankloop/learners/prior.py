@@ -165,7 +165,9 @@ def weigh_prior(model, inverse, column, mean):
         free -= 1
     taken = common_part(model)
     if taken > 0.0:
-        # Of the common factor's direction, what it has beside that of given weights.
+        # Of the common factor's direction, what it has beside that of given weights. With a variance of its own, its
+        # weight says (1 − taken)² of V: the evidence's derivative there is A²(m² + P)/(A + v|a|²)² − A/(A + v|a|²).
+        own_part = taken * (2.0 - taken)
         part = common / length if length > 0.0 else 0.0
         column[:] = 0.0
         along = 0.0
@@ -176,8 +178,8 @@ def weigh_prior(model, inverse, column, mean):
             free -= taken * own * own
         solve_lower(model.root, column)
         for i in range(column.size):
-            trace -= taken * column[i] * column[i]
-        squares -= taken * along * along
+            trace -= own_part * column[i] * column[i]
+        squares -= own_part * along * along
     determined = max(free - precision * trace, 0.0)
     guess, first = model.settings.prior_weight, model.settings.prior_variance / max(varying, 1)
     model.variance[0] = max(varying, 1) * (guess * first + max(squares, 0.0)) / (guess + determined)
@@ -212,7 +214,7 @@ def common_part(model):
     """How much of the prior's precision along b its own variance takes: by Sherman and Morrison, V/F + v a aᵀ has the
     inverse F/V (I − part b bᵀ), since b has length 1."""
     ratio = model.precision[0] * model.settings.common_variance * common_share(model.common)
-    return ratio / (1.0 + ratio)
+    return 1.0 - 1.0 / (1.0 + ratio)
 
 
 @kernel

@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rankloop.errors import SettingsError
 from rankloop.learners.contract import arrays_of
 from rankloop.live.course import began_later
 from rankloop.live.kept import FORMAT
+from rankloop.live.settings import stored_settings
 
 if TYPE_CHECKING:
     from rankloop.live.fold import Fold
@@ -52,8 +54,9 @@ def _drawers(fold: "Fold") -> dict[int, bytes]:
 
 
 def is_same(kept: bytes, own: bytes) -> bool:
-    """Whether kept bytes are the same state as these. Before there were formats, they had no number; and the course of
-    the gain may have begun later, with the version of rankloop that follows it."""
+    """Whether kept bytes are the same state as these. Before there were formats, they had no number; the course of the
+    gain may have begun later, with the version of rankloop that follows it; and settings of pages' drawers may lack
+    what there was not then."""
     try:
         content = {"format": FORMAT} | msgspec.msgpack.decode(kept)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
@@ -63,4 +66,9 @@ def is_same(kept: bytes, own: bytes) -> bool:
         content["course"] = whole["course"]
     if content.keys() != whole.keys():
         return False
+    if drawers := content.get("drawers"):
+        try:
+            content["drawers"] = {reign: msgspec.json.encode(stored_settings(text)) for reign, text in drawers.items()}
+        except (msgspec.DecodeError, SettingsError, AttributeError):
+            return False
     return msgspec.msgpack.encode({name: content[name] for name in whole}) == own

@@ -206,7 +206,8 @@ DEVICE void learn_page(const Belief &belief, const float *X, int n, Page &page, 
     if (started) compare_along(belief, belief.start, X, n, page.looks.patience);
     const bool looks = looks_for_common(belief, pages);
     if (looks) {
-        look_along(belief);
+        block_sync();
+        look_along(belief, X);
         block_sync();
         compare_along(belief, belief.per_unit, X, n, page.looks.draw);
     }

@@ -59,14 +59,29 @@ DEVICE bool looks_for_common(const Belief &belief, double pages) {
     return belief.tables[COMMON_VARIANCE] > 0.0 && pages >= 2.0 && pages <= ENOUGH;
 }
 
-// b for features as they come; all features alike, as long as it is not known.
-DEVICE void look_along(const Belief &belief) {
+// b for features as they come; as long as it is not known, the way from the middle to the first candidate.
+DEVICE void look_along(const Belief &belief, const float *X) {
     const bool known = belief.state[COMMON] > 0.0;
-    double varying = 0.0;
-    for (int m = belief.leading; m < belief.size && !known; m++) varying += belief.spread[m] > 0.0;
-    const double alike = 1.0 / sqrt(larger(varying, 1.0));
-    for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
-        belief.per_unit[m] = belief.spread[m] > 0.0 ? (known ? belief.common[m] : alike) / belief.spread[m] : 0.0;
+    double length = 1.0;
+    if (!known) {
+        double squares = 0.0;
+        for (int m = belief.leading; m < belief.size; m++) {
+            const double unit = sqrt(belief.within[m]);
+            const double own = unit > 0.0 ? (static_cast<double>(X[m - belief.leading]) - belief.centre[m]) / unit : 0.0;
+            squares += own * own;
+        }
+        if (squares > 0.0) length = sqrt(squares);
+    }
+    for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS) {
+        const double unit = sqrt(belief.within[m]);
+        double along = 0.0;
+        if (unit > 0.0) {
+            const double first = (static_cast<double>(X[m - belief.leading]) - belief.centre[m]) / unit;
+            along = (known ? belief.common[m] : first) / unit;
+            if (!known) along /= length;
+        }
+        belief.per_unit[m] = along;
+    }
 }
 
 // Let one query's candidates into v; `apart` is how far they are from the first one along b.
@@ -76,13 +91,13 @@ DEVICE void gather_common(const Belief &belief, const float *X, int n, double pa
     double mean = 0.0;
     for (int at = 0; (at + 1) * step < n; at++) mean += apart[at] / among;
     for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS) {
-        if (!(belief.spread[m] > 0.0)) continue;
+        if (!(belief.within[m] > 0.0)) continue;
         const float *x = X + (m - belief.leading);
         const double first = static_cast<double>(x[0]);
         double sum = 0.0;
         for (int at = 0; (at + 1) * step < n; at++)
             sum += apart[at] * (static_cast<double>(x[static_cast<int64>((at + 1) * step) * STRIDE]) - first);
-        const double brought = (sum / among - mean * (belief.centre[m] - first)) / belief.spread[m];
+        const double brought = (sum / among - mean * (belief.centre[m] - first)) / sqrt(belief.within[m]);
         belief.gathered[m] = keep * belief.gathered[m] + brought / others;
     }
 }
@@ -106,7 +121,7 @@ DEVICE double common_part(const Belief &belief) {
     const double variance = belief.state[COMMON];
     const double share = variance > 1.0 ? (variance - 1.0) / (variance * variance) : 0.0;
     const double ratio = belief.state[PRECISION] * belief.tables[COMMON_VARIANCE] * share;
-    return ratio / (1.0 + ratio);
+    return 1.0 - 1.0 / (1.0 + ratio);
 }
 
 // Whether the prior is renewed after so many pages: 1, 2, 3, 4, 6, 8, 12 … 1024, 2048, 3072 …
@@ -158,10 +173,10 @@ DEVICE void leave_given_out(const Belief &belief) {
 // So has that of the common factor, in part; of it, what it has beside the given weights. Ends with a barrier.
 DEVICE void leave_common_out(const Belief &belief, double taken) {
     double *sums = belief.told->sums, *own = belief.gradient;
-    const double length = sums[3], part = length > 0.0 ? sums[5] / length : 0.0;
+    const double length = sums[3], share = length > 0.0 ? sums[5] / length : 0.0;
     for (int m = thread_index(); m < COLUMNS; m += THREADS)
         own[m] = m >= belief.leading && m < belief.size
-                     ? belief.common[m] - part * belief.start[m] * belief.spread[m]
+                     ? belief.common[m] - share * belief.start[m] * belief.spread[m]
                      : 0.0;
     block_sync();
     double along = 0.0;
@@ -175,8 +190,9 @@ DEVICE void leave_common_out(const Belief &belief, double taken) {
     solve_lower(belief.root, belief.size, own, belief.told->heads);
     block_sync();
     if (thread_index() == 0) {
-        for (int i = 0; i < COLUMNS; i++) sums[0] -= taken * own[i] * own[i];
-        sums[1] -= taken * along * along;
+        const double part = taken * (2.0 - taken);
+        for (int i = 0; i < COLUMNS; i++) sums[0] -= part * own[i] * own[i];
+        sums[1] -= part * along * along;
     }
     block_sync();
 }
