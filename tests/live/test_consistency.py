@@ -244,14 +244,16 @@ def test_bots_move_a_model_less(learner):
 
 def test_clicks_that_bots_report_late_are_held_against_them_too():
     actions = {"click": 0.5, "purchase": 1.0}
-    diary = Diary(model(actions=actions))
-    for visit in range(60):
-        shown = diary.show(candidates(4), client=name(visit))
-        diary.close(shown, [0.5, 0.0, 0.0, 0.0] if visit % 2 else [0.0, 0.0, 0.5, 0.0])
-    for _ in range(20):
-        shown = diary.show(candidates(4), client=name(1_000))
+    diary, random = Diary(model(actions=actions)), np.random.default_rng(5)
+    for visit in range(230):
+        X = random.normal(size=(4, 3)).astype(np.float32)
+        if visit < 200:
+            shown = diary.show(X, client=name(visit))
+            diary.close(shown, [0.5, 0.0, 0.0, 0.0] if visit % 2 else [0.0, 0.0, 0.5, 0.0])
+            continue
+        shown = diary.show(X, client=name(1_000))
         diary.close(shown, [0.0] * 4)
-        values = candidates(4)[page_of(shown).page, 2]
+        values = X[page_of(shown).page, 2]
         clicks = (values == values.max()).astype(float).tolist()
         late = Late(shown.offset, shown.offset + 1, [0.0] * 4, clicks, [0] * 4, [2] * 4)
         diary.fold.apply(diary._write(Kind.LATE, shown.number, b"", encode(late)), shown)

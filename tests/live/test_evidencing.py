@@ -114,7 +114,7 @@ def test_a_purchase_of_tomorrow_is_counted_and_learned_from_once(tmp_path):
     assert prompt[0] == [(1, 0), (0, 0), (1, 0)]
     assert late[2] == pytest.approx(prompt[2]) == 1.0
     # Nearer to what would have been learned on time: all that is missing is that the model has moved in between.
-    assert np.linalg.norm(late[1] - prompt[1]) < 0.2 * np.linalg.norm(never[1] - prompt[1])
+    assert np.linalg.norm(late[1] - prompt[1]) < 0.25 * np.linalg.norm(never[1] - prompt[1])
     [more] = bodies(tmp_path / "late.db", Kind.LATE)
     assert (more.before, more.clicks) == (pytest.approx([0.0, 0.2, 0.0]), [0.0, 1.0, 0.0])
     found = verify(tmp_path / "late.db")

@@ -69,6 +69,7 @@ def test_how_far_people_look_comes_with_the_command_that_tests_for_trust_once_th
     client, monkeypatch
 ):
     command = f"<code>{TRUST}</code>"
+    monkeypatch.setattr(Looks, "known", np.zeros(10, bool))
     assert command not in client.get("/models/shop/learning").text
     monkeypatch.setattr(Looks, "known", np.arange(10) > 0)
     assert command in client.get("/models/shop/learning").text
