@@ -1,10 +1,12 @@
 """`make regret`: run the study of regret, and write its tables, its picture and its raw figures.
 
 python -m benchmarks.regret [--data FOLDER] [--results FOLDER] [--json FILE] [--out PAGE] [--picture FILE]
-                            [--earlier FILE]
+                            [--earlier FILE] [--study FILE]
 
-Other options are those of `rankloop run`. With `--only`, `--earlier` takes the learners that were not run from figures
-of an earlier commit, if the reference's runs are the same in every bit.
+`--study` takes another file than the study of regret: `posterior.toml` beside this one has Posterior alone, and
+`hardest.toml` its hardest cells with more seeds. Other options are those of `rankloop run`. With `--only`, `--earlier`
+takes the learners that were not run from figures of an earlier commit, if the reference's runs are the same in every
+bit.
 """
 
 import argparse
@@ -41,13 +43,15 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--earlier", type=Path)
+    parser.add_argument("--study", default="regret")
     given, options = parser.parse_known_args(words)
     imported = {entry.name for entry in listing() if entry.kind == "named"}
     for name, folder in COLLECTIONS.items():
-        if name not in imported and (given.data / folder).is_dir():
+        known = given.study == "regret" or f'"{name}"' in Path(given.study).read_text(encoding="utf-8")
+        if known and name not in imported and (given.data / folder).is_dir():
             options += ["--data", f"{name}={given.data / folder}"]
     program = "from rankloop.cli import main; main()"
-    command = [sys.executable, "-c", program, "run", "regret", "--out", str(given.results), *options]
+    command = [sys.executable, "-c", program, "run", given.study, "--out", str(given.results), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     found = read_findings(given.results)
     assert found is not None, f"{given.results} has no findings"
