@@ -65,6 +65,7 @@ def test_there_are_commands_to_try():
 def test_the_commands_of_a_page_work_one_after_the_other(page, tmp_path, request):
     if any("MQ2008" in command for command in commands(page)):
         (tmp_path / "MQ2008").symlink_to(request.getfixturevalue("shared_data") / "MQ2008")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")  # what a clone has, the public table of runs among it
     mine = tmp_path / "my-collection"
     mine.mkdir()
     for name in ("train", "vali", "test"):
