@@ -3,7 +3,7 @@
 import pytest
 
 from rankloop.errors import SettingsError
-from rankloop.live import tracing
+from rankloop.live import tracing, writer
 
 from .diary import FOR_ALL
 from .http.running import Running
@@ -47,6 +47,15 @@ def test_a_closing_is_followed_from_the_request_over_the_commit_to_what_was_lear
     assert {span.context.trace_id for span in below} == {request.context.trace_id}
     [ranked] = [span for span in spans() if span.name == "rank"]
     assert ranked.context.trace_id != request.context.trace_id
+
+
+def test_who_closed_a_page_is_known_before_a_learner_can_read_of_it(tmp_path, spans, monkeypatch):
+    """A learner looks by itself, too: it may come between a commit and whatever is done after it."""
+    known, settle = [], writer.settle
+    monkeypatch.setattr(writer, "settle", lambda *given: known.append(len(tracing._closing)) or settle(*given))
+    visit(tmp_path / "log.db", {"traceparent": CALLER})
+    assert max(known) == 1
+    assert "learn" in {span.name for span in spans()}
 
 
 def test_without_it_nothing_is_made(tmp_path):
