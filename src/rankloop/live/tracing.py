@@ -63,18 +63,24 @@ def current() -> Any:
     return context.get_current()
 
 
-def committed(waiting: Iterable[tuple[Any, Sequence[tuple[int, int]]]], began: int) -> None:
-    """A span for each request that shared a commit, given with the pages (model, number) that it closes."""
+def closing(waiting: Iterable[tuple[Any, Sequence[tuple[int, int]]]]) -> None:
+    """Pages (model, number) are about to be closed by these requests. Once that is committed, a learner may come."""
     if TRACER is None:
         return
     for belongs, closed in waiting:
-        if belongs is None:
-            continue
-        TRACER.start_span("commit", context=belongs, start_time=began).end()
-        for page in closed:
+        for page in closed if belongs is not None else ():
             _closing[page] = belongs
             if len(_closing) > MOST:
                 _closing.popitem(last=False)
+
+
+def committed(waiting: Iterable[Any], began: int) -> None:
+    """A span for each request that shared a commit."""
+    if TRACER is None:
+        return
+    for belongs in waiting:
+        if belongs is not None:
+            TRACER.start_span("commit", context=belongs, start_time=began).end()
 
 
 def learning(model: int, number: int) -> AbstractContextManager[Any]:

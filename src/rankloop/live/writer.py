@@ -204,6 +204,7 @@ class Writer:
         if not batch:
             return
         began = time.time_ns()
+        tracing.closing((waiting.belongs, waiting.closed()) for waiting in batch)
         try:
             with self._store.transaction() as transaction:
                 results = settle(transaction, [entry for waiting in batch for entry in waiting.entries])
@@ -212,7 +213,7 @@ class Writer:
             self._delivery([(waiting.future, None, error) for waiting in batch])
             return
         self._failure = None
-        tracing.committed(((waiting.belongs, waiting.closed()) for waiting in batch), began)
+        tracing.committed((waiting.belongs for waiting in batch), began)
         result = iter(results)
         self._delivery([
             (waiting.future, next(result) if waiting.alone else [next(result) for _ in waiting.entries], None)
