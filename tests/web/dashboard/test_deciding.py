@@ -1,11 +1,10 @@
 """Forms that decide: they call what the API calls, are refused as forms of others are, and say what is wrong."""
 
 import re
-import time
 
 import httpx
 import pytest
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, wait_until
 
 from .running import make_model, make_past, running, shop
 
@@ -107,8 +106,9 @@ def test_a_challenger_that_cannot_be_judged_by_the_log_alone_is_interleaved_with
     for name in ("", "brave"):  # the first has the name that is suggested
         fields = {"learner": "PDGD", "name": name, "token": token(site)}
         assert site.post("/models/shop/challengers", data=fields).status_code == 303
-    while site.get("/v1/models/shop/challengers/brave").json()["behind"]:
-        time.sleep(0.02)
+    wait_until(
+        lambda: not site.get("/v1/models/shop/challengers/brave").json()["behind"], "the challenger has caught up"
+    )
     text = site.get("/models/shop/experiments").text
     assert 'placeholder="shop-3"' in text
     form = text.partition('id="interleave-brave"')[0].rpartition("<form")[2]
