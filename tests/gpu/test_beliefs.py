@@ -30,7 +30,7 @@ BELIEVED = [
     [rl.Posterior(), rl.Posterior(exploration=0.0, early_exploration=0.0), rl.Posterior(softness=0.0)],
     [rl.Posterior(level_shape=0.0), rl.Posterior(level_drift=0.1), rl.Posterior(early_pages=20.0)],
     [rl.Posterior(prior_variance=1.0, prior_weight=5.0), rl.Posterior(half_life=300.0), rl.Posterior(half_life=5.0)],
-    [rl.Posterior(common_variance=variance) for variance in (0.0, 0.5)],
+    [rl.Posterior(common_variance=variance, common_weight=weight) for variance in (0.0, 0.5) for weight in (0.0, -0.7)],
     [rl.Posterior(examination=rl.propensities.power_law(1.0), examination_variance=1.0)],
     # None, fewer than there are documents, so that the least known make room, and all of them.
     [rl.Posterior(memory=memory, merit_variance=0.5, merit_weight=2.0) for memory in (0, 100, 900, 20_000)],
@@ -159,7 +159,7 @@ def test_a_run_has_room_for_its_table_and_two_factors():
 @pytest.mark.parametrize("half_life", [1.0, 40.0, 300.0, 1e300])
 def test_a_half_life_is_forgotten_when_it_is_on_the_cpu(half_life):
     model = rl.Posterior(half_life=half_life).model(3, 2, 1)
-    every, kept, _ = packed_belief(model, 1, 3, 0).tables[13:16]
+    every, kept, _ = packed_belief(model, 1, 3, 0).tables[14:17]
     for pages in (1, 2, 3, 18, 36, 40):
         assert remembered(half_life, pages) == (kept if pages % every == 0 else 1.0)
     assert forget_every(0.0) == 0

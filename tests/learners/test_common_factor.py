@@ -5,7 +5,14 @@ import pytest
 
 import rankloop as rl
 from rankloop.learners import Posterior
-from rankloop.learners.common_factor import ENOUGH, CommonFactor, common_share, gather_common, settle_common
+from rankloop.learners.common_factor import (
+    ENOUGH,
+    CommonFactor,
+    common_agreement,
+    common_share,
+    gather_common,
+    settle_common,
+)
 from rankloop.learners.prior import common_part, gather_spread, renew, weigh_prior
 
 LOADS = np.array([1.0, 0.8, -0.9, 0.7, 0.0])
@@ -109,11 +116,63 @@ def test_the_first_page_and_those_after_enough_bring_nothing():
         assert factor.gathered.any() == looked == (factor.variance[0] > 0)
 
 
-def test_without_a_variance_of_its_own_it_is_not_looked_for():
-    model = seen(lists(20, seed=7), Posterior(common_variance=0.0))
+def test_what_nothing_is_believed_of_is_not_looked_for():
+    model = seen(lists(20, seed=7), Posterior(common_weight=0.0, common_variance=0.0))
     # States that were kept before there was any of it are such states, too.
     assert [part.size for part in model.common] == [0, 0, 0]
     assert common_share(model.common) == 0.0
+
+
+def believed(model):
+    """What weights are before anybody clicked, in the features' units."""
+    return model.ranker.weights * model.spread
+
+
+def test_scores_along_it_are_believed_to_be_worth_something_beforehand():
+    """The mean of the prior: `common_weight` times the agreement with the sum, with scores of spread √(1 − 1/λ)."""
+    learner = Posterior(common_weight=0.3)
+    model = seen(lists(400, seed=13, loads=np.array([1.0, 0.8, 0.9, 0.7, 0.0])), learner)
+    b, variance = model.common.direction, model.common.variance[0]
+    agreement = b.sum() / np.sqrt(5)
+    assert agreement > 0.8
+    np.testing.assert_allclose(believed(model), 0.3 * agreement * np.sqrt(common_share(model.common)) * b, rtol=1e-9)
+    scores = np.sqrt(variance) * believed(model) @ b
+    assert scores == pytest.approx(0.3 * agreement * np.sqrt(1 - 1 / variance), rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [0.3, -0.3])
+def test_it_points_to_where_features_grow_whichever_way_it_was_found(weight):
+    learner = Posterior(common_weight=weight)
+    loads = np.array([1.0, 0.8, -0.9, 0.7, 0.6])
+    found = [seen(lists(12, seed, loads), learner) for seed in range(20)]
+    signs = {np.sign(model.common.direction.sum()) for model in found}
+    assert signs == {-1.0, 1.0}
+    assert {np.sign(believed(model) @ loads) for model in found} == {np.sign(weight)}
+
+
+def test_where_as_many_features_fall_along_it_as_grow_nothing_is_believed_of_its_sign():
+    factor = CommonFactor(np.ones(4), np.array([0.5, -0.5, 0.5, -0.5]), np.array([4.0]))
+    assert common_agreement(factor) == 0.0
+    assert common_agreement(factor._replace(direction=np.full(4, -0.5))) == pytest.approx(-1.0)
+    assert common_agreement(CommonFactor.of(4, looked_for=True)) == 0.0
+    assert common_agreement(CommonFactor.of(4, looked_for=False)) == 0.0
+
+
+def test_given_weights_are_believed_instead():
+    """Two models that differ in what is believed of what features have in common alone."""
+    found = []
+    for weight in (0.0, 5.0):
+        learner = Posterior(common_weight=weight)
+        model = learner.model(len(SCALES), 4, 1, weights=np.array([0.0, 0.0, 1e-6, 0.0, 1.0]))
+        work = learner.work(len(SCALES), 4, 40)
+        for X in lists(12, seed=14):
+            model.pages[0] += 1
+            gather_spread(model, X, work.centre, work.gradient)
+            gather_common(model.common, model.within, model.pages[0], X, work.centre, work.gradient, work.per_unit)
+            renew(model, work, 1.0)
+        found.append(model)
+    assert found[0].common.variance[0] > 1.0
+    np.testing.assert_array_equal(found[0].ranker.weights, found[1].ranker.weights)
 
 
 def test_equal_candidates_say_nothing():
@@ -127,12 +186,14 @@ def test_equal_candidates_say_nothing():
 def test_the_variance_of_weights_beside_it_is_that_of_the_greatest_evidence(features):
     """Weights that are known but for noise, a hundred updates: the maximum of their likelihood, found numerically."""
     rng, informed, first = np.random.default_rng(features), 2000.0, 1.0
-    learner = Posterior(common_variance=1.0, prior_weight=1e-6, prior_variance=first)
+    learner = Posterior(common_weight=4.0, common_variance=1.0, prior_weight=1e-6, prior_variance=first)
     weights = rng.normal(size=features) * np.sqrt(first / features)
     weights[0] *= 6.0
     model, work = learner.model(features, 2, 1), learner.work(features, 2, 4)
     model.common.direction[0], model.common.variance[0] = 1.0, 2.0
-    own = common_share(model.common)
+    model.common.gathered[0] = 1.0
+    own, expected = common_share(model.common), np.zeros(features)
+    expected[0] = 4.0 * np.sqrt(own)
     model.spread[:] = 1.0
     variance = first
     for _ in range(100):
@@ -141,14 +202,14 @@ def test_the_variance_of_weights_beside_it_is_that_of_the_greatest_evidence(feat
         model.precision[0], model.variance[0] = features / variance, variance
         model.root[:] = np.eye(*model.root.shape)
         model.root[2:, 2 : 2 + features] = np.diag(np.sqrt(precision + informed))
-        model.ranker.weights[:] = informed * weights / (precision + informed)
+        model.ranker.weights[:] = (precision * expected + informed * weights) / (precision + informed)
         weigh_prior(model, work.square, work.gradient, work.mean)
         variance = model.variance[0]
 
     def surprise(logarithm):
         spread = np.full(features, np.exp(logarithm) / features + 1.0 / informed)
         spread[0] += own
-        return (np.log(spread) + weights**2 / spread).sum()
+        return (np.log(spread) + (weights - expected) ** 2 / spread).sum()
 
     grid = np.linspace(np.log(variance) - 1.0, np.log(variance) + 1.0, 2001)
     best = np.exp(grid[np.argmin([surprise(one) for one in grid])])
@@ -168,8 +229,8 @@ def test_people_who_want_what_features_have_in_common_are_understood_sooner():
     wins = 0
     for seed in range(60):
         found = []
-        for variance in (0.01, 0.0):
-            ranker = rl.OnlineRanker(Posterior(common_variance=variance), features=30, seed=seed, page_size=5)
+        for settings in ({}, {"common_weight": 0.0, "common_variance": 0.0}):
+            ranker = rl.OnlineRanker(Posterior(**settings), features=30, seed=seed, page_size=5)
             rng = np.random.default_rng(seed)
             good = 0.0
             for _ in range(40):

@@ -75,7 +75,8 @@ def test_it_is_the_dense_posterior_page_for_page(weights):
 @pytest.mark.thorough
 def test_on_a_tiny_case_it_is_the_posterior_that_quadrature_finds():
     """One feature, two ranks: mean and deviations of the exact posterior, prior times likelihood on a fine grid."""
-    learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25, level_shape=0.0)
+    plain = {"common_weight": 0.0, "common_variance": 0.0, "level_shape": 0.0}
+    learner = Posterior(prior_variance=1.0, prior_weight=1e12, examination_variance=0.25, **plain)
     ranker = OnlineRanker(learner, features=1, seed=1, page_size=2)
     rng = np.random.default_rng(4)
     t, w = np.meshgrid(np.linspace(-2.5, 1.5, 401), np.linspace(-2, 3, 401), indexing="ij")

@@ -114,11 +114,11 @@ def test_a_state_that_names_settings_of_an_earlier_version_is_the_same():
     earlier["guards"]["client_pages"] = 7
     other = {0: msgspec.json.encode(earlier)}
     assert not fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": other}))
-    old = model(learner=Posterior(memory=0, common_variance=0.0))
+    old = model(learner=Posterior(memory=0, common_variance=0.0, common_weight=0.0))
     fold = Fold(msgspec.structs.replace(old, name="rival", challenges="m"), drawn_by=old)
     content = msgspec.msgpack.decode(fold.state(), strict=False)
     earlier = msgspec.json.decode(content["drawers"][0])
-    for name in ("memory", "common_variance"):
+    for name in ("memory", "common_variance", "common_weight"):
         del earlier["learner"][name]
     assert fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": {0: msgspec.json.encode(earlier)}}))
     assert not fold.is_kept_as(msgspec.msgpack.encode(content | {"drawers": {0: b"{"}}))

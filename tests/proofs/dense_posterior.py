@@ -68,11 +68,15 @@ class Dense:
             share = max(1 - 1 / self.common, 0.0) / self.common
             b = np.r_[np.zeros(self.page), self.direction / np.sqrt(within)]
             covariance = covariance + self.learner.common_variance * share * np.outer(b, b)
+            if self.weights is None:
+                agreement = self.direction.sum() / np.sqrt(np.count_nonzero(v))
+                mean = mean + self.learner.common_weight * agreement * np.sqrt(share) * b
         return mean, np.linalg.inv(covariance), np.sqrt(within)
 
     def look_for_what_is_common(self, X):
         """One power iteration with this page's covariance, in the units that all pages so far know."""
-        if self.learner.common_variance > 0 and 1 < len(self.seen) <= ENOUGH:
+        looked_for = self.learner.common_weight != 0 or self.learner.common_variance > 0
+        if looked_for and 1 < len(self.seen) <= ENOUGH:
             units = np.sqrt(np.mean([one.astype(float).var(axis=0) for one in self.seen], axis=0))
             Z = (X - X.mean(axis=0)) / units
             C = Z.T @ Z / len(Z)
@@ -82,7 +86,7 @@ class Dense:
     def weigh(self):
         """MacKay's update, with weights in units of the spreads that the last renewal knew."""
         P = np.linalg.inv(self.information)[self.page :, self.page :] * np.outer(self.spread, self.spread)
-        m = self.mean[self.page :] * self.spread
+        m = (self.mean - self.prior_mean)[self.page :] * self.spread
         out = gone = np.zeros((self.features, self.features))
         if self.weights is not None:
             u = self.weights * self.spread / np.linalg.norm(self.weights * self.spread)

@@ -29,6 +29,7 @@ SETTINGS = (
     "merit_variance",
     "merit_weight",
     "common_variance",
+    "common_weight",
 )
 """In the first of a run's tables; FORGET_EVERY, KEPT and PLACES follow, and the curve to begin with."""
 FIRST_EXAMINATION = 32

@@ -1,9 +1,10 @@
 """What a collection's features have in common: the direction along which candidates differ most.
 
 Features of documents are mostly many measurements of few causes: of how well a text matches, say, or how well known a
-page is. So the direction in which a query's candidates differ most says more of them than most single features do, and
-it can be found before anybody clicks. Its weight is believed to be larger than others by a variance of its own
-(`prior`): a priori, nothing is known of its sign, and after some pages it is.
+page is. And most are made so that more of them is better. So the direction in which a query's candidates differ most,
+taken the way in which features grow, is a ranker before anybody clicks: what retrieval knows as the fusion of scores
+by their sum (Fox and Shaw's CombSUM, 1994), in which features that agree with the others count for more. How much a
+document's place along it is worth is a weight m of its own, of which a little is believed beforehand (`prior`).
 
 It is the first principal direction of the features' correlations within queries, in units of their spreads. With b of
 length 1, each page's candidates bring C b, C their covariance in units that know this page, too; v is the mean over the
@@ -13,9 +14,13 @@ pages so far, and whenever the prior is renewed
 
 a power iteration that is spread over the pages. It begins with how the first candidate differs from the middle. The
 scores x·b have the variance λ, which comes to 1 where features have nothing in common, and is at most their number.
-What is believed is that scores along b have a variance of v (1 − 1/λ) beside that of all weights:
+What is believed is that scores along b have a spread of m √(1 − 1/λ) beside those of all weights:
 
-    v a aᵀ,   a = b √(λ − 1)/λ.
+    w = m a + others,   a = b √(λ − 1)/λ,   m ~ N(`common_weight` · cos(b, 1), `common_variance`).
+
+The cosine with the sum of the features says which way b points, and how far they agree on that: where as many fall
+along it as grow, nothing is believed of its sign. Where more of most features is worse, the belief is wrong, and clicks
+have to overcome it.
 """
 
 import math
@@ -107,3 +112,13 @@ def common_share(factor):
         return 0.0
     variance = factor.variance[0]
     return (variance - 1.0) / (variance * variance) if variance > 1.0 else 0.0
+
+
+@kernel
+def common_agreement(factor):
+    """The cosine of b and the sum of all features that vary: below 0 where b points to where they fall."""
+    total, varying = 0.0, 0.0
+    for j in range(factor.direction.size):
+        total += factor.direction[j]
+        varying += factor.gathered[j] != 0.0
+    return total / math.sqrt(varying) if varying > 0.0 else 0.0

@@ -64,8 +64,9 @@ class Posterior(Learner, frozen=True):
         level_drift: how far the logarithm of the usual number of clicks wanders from page to page, as a standard
             deviation: mornings and evenings, campaigns, other people.
         softness: the temperature of the drawn page's Plackett–Luce policy, in units of the draw's own effect.
-        common_variance: how much larger than others the weight of what features have in common may be, as a variance
-            of its scores; 0: no larger.
+        common_weight: what a document is believed to be worth beforehand for having more than others of what features
+            have in common; below 0 where less is better. Given weights are believed instead.
+        common_variance: how little is known of that, as a variance.
         examination: the examination curve to begin with.
         examination_variance: how little is known of its logarithm.
         start_pages: given weights count for so many pages.
@@ -96,13 +97,14 @@ class Posterior(Learner, frozen=True):
     level_drift: Annotated[float, number(at_least=0, usable=(0.0, 10.0))] = 0.005
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
+    common_weight: Annotated[float, number(usable=(-1e3, 1e3))] = 0.1
     common_variance: Annotated[float, number(at_least=0, usable=(0.0, 1e9))] = 0.01
     examination: Annotated[Propensities, Rule(_begun_with)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25
     start_pages: Annotated[float, number(above=0, usable=(1e-6, 1e9))] = 50.0
     half_life: Annotated[float, number(at_least=0)] = 0.0
     memory: Annotated[int, whole_number(at_most=MOST_DOCUMENTS)] = 20_000
-    merit_variance: Annotated[float, number(above=0, usable=(1e-9, 1e3))] = 0.05
+    merit_variance: Annotated[float, number(above=0, usable=(1e-9, 1e3))] = 0.15
     merit_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 50.0
     intervals: bool = False
 
@@ -127,7 +129,7 @@ class Posterior(Learner, frozen=True):
             start=ranker.weights.copy(),
             start_spread=np.zeros(1),
             start_within=np.zeros(1),
-            common=CommonFactor.of(features, looked_for=self.common_variance > 0),
+            common=CommonFactor.of(features, looked_for=self.common_weight != 0 or self.common_variance > 0),
             merits=Merits.of(min(self.memory, 1), self.merit_variance),
             changes=Changes.of(features, watched=self.memory > 0),
             settings=PosteriorSettings._of(self),

@@ -7,7 +7,10 @@ of their own spread, have a prior weight of ½ with the precision of so many pag
 
     w ~ N(½ u, V/F + u uᵀ/pages + v a aᵀ),   u = the given weights in these units, scaled to scores of spread 1
 
-and along a, what features have in common (`common_factor`), weights may be larger.
+and along a, what features have in common (`common_factor`), weights may be larger. Without given weights, that is the
+direction that is believed beforehand, with the weight m:
+
+    w ~ N(m a, V/F + v a aᵀ).
 
 Spreads are estimates that settle, so now and then the prior is put in anew (`renew`): what pages have taught is the
 posterior's information less the old prior's, and is kept; half-lives forget a part of it in the same step.
@@ -20,7 +23,7 @@ import numpy as np
 from rankloop.kernels import kernel
 from rankloop.kernels.triangular import factorise, invert, solve_lower, solve_upper, square, times_symmetric
 from rankloop.learners.candidates import add_candidates
-from rankloop.learners.common_factor import common_share, settle_common
+from rankloop.learners.common_factor import common_agreement, common_share, settle_common
 
 GIVEN = 0.5
 """Prior weight of the given scores: documents that lie one spread apart differ in clicks by e^½."""
@@ -133,7 +136,8 @@ def weigh_prior(model, inverse, column, mean):
 
     With a = V/F, the data determine γ = F − tr(P)/a of the F weights, and a = |m|²/γ (MacKay, 1992); the first guess
     counts as `prior_weight` weights beside them. The direction of given weights has a prior of its own, and is left
-    out; that of the common factor, as far as its prior is its own.
+    out; that of the common factor, as far as its prior is its own. Squares are those of what weights have beyond
+    their prior's mean.
     """
     leading = model.log_examination.size
     precision = model.precision[0]
@@ -147,7 +151,10 @@ def weigh_prior(model, inverse, column, mean):
     in_units(model, mean)
     squares, along, length, common = 0.0, 0.0, 0.0, 0.0
     column[:] = 0.0
+    expected = common_mean(model)
     for j in range(model.spread.size):
+        if expected != 0.0:
+            mean[leading + j] -= expected * model.common.direction[j]
         own = mean[leading + j]
         given = model.start[j] * model.spread[j]
         column[leading + j] = given
@@ -218,6 +225,14 @@ def common_part(model):
 
 
 @kernel
+def common_mean(model):
+    """What is believed beforehand of the weights is so many times b; given weights are believed instead."""
+    if model.start_spread[0] > 0.0:
+        return 0.0
+    return model.settings.common_weight * common_agreement(model.common) * math.sqrt(common_share(model.common))
+
+
+@kernel
 def _add_prior(sign, model, M, eta, own):
     """Λ₀ and Λ₀ m₀ in the model's present units, added to M's upper triangle and to η, or taken away."""
     settings = model.settings
@@ -237,6 +252,10 @@ def _add_prior(sign, model, M, eta, own):
             for m in range(i, features):
                 M[leading + i, leading + m] -= sign * precision * taken * b[i] * b[m]
     if model.start_spread[0] == 0.0:
+        expected = common_mean(model)
+        if expected != 0.0:
+            for j in range(features):
+                eta[leading + j] += sign * precision * (1.0 - taken) * expected * b[j]
         return
     common = 0.0
     for j in range(features):

@@ -342,7 +342,8 @@ def stored_settings(text: bytes) -> ModelSettings:
         kept.setdefault("alerts", False)
         if isinstance(kept.get("learner"), dict) and kept["learner"].get("learner") == Posterior.__name__:
             kept["learner"].setdefault("memory", 0)  # of what documents are worth beyond their features
-            kept["learner"].setdefault("common_variance", 0.0)
+            for name in ("common_variance", "common_weight"):
+                kept["learner"].setdefault(name, 0.0)
         if isinstance(kept.get("actions"), dict):
             # A name could be empty once, and such an action could never be reported.
             kept["actions"] = {name or "unnamed": value for name, value in kept["actions"].items()}

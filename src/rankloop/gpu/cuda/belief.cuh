@@ -19,9 +19,10 @@
 #define MERIT_VARIANCE 10
 #define MERIT_WEIGHT 11
 #define COMMON_VARIANCE 12
-#define FORGET_EVERY 13        // so many pages; 0: never
-#define KEPT 14                // of what they taught, whenever it is forgotten
-#define PLACES 15              // of the table of merits
+#define COMMON_WEIGHT 13
+#define FORGET_EVERY 14        // so many pages; 0: never
+#define KEPT 15                // of what they taught, whenever it is forgotten
+#define PLACES 16              // of the table of merits
 #define FIRST_EXAMINATION 32
 
 // State of a run.

@@ -56,7 +56,7 @@ DEVICE void gather_given(const Belief &belief, int n, double pages, const double
 
 // Whether these candidates are looked through for what features have in common.
 DEVICE bool looks_for_common(const Belief &belief, double pages) {
-    return belief.tables[COMMON_VARIANCE] > 0.0 && pages >= 2.0 && pages <= ENOUGH;
+    return (belief.tables[COMMON_WEIGHT] != 0.0 || belief.tables[COMMON_VARIANCE] > 0.0) && pages >= 2.0 && pages <= ENOUGH;
 }
 
 // b for features as they come; as long as it is not known, the way from the middle to the first candidate.
@@ -116,12 +116,28 @@ DEVICE void settle_common(const Belief &belief) {
     block_sync();
 }
 
+// |a|²; 0 where features have nothing in common.
+DEVICE double common_share(const Belief &belief) {
+    const double variance = belief.state[COMMON];
+    return variance > 1.0 ? (variance - 1.0) / (variance * variance) : 0.0;
+}
+
 // How much of the prior's precision along b its own variance takes.
 DEVICE double common_part(const Belief &belief) {
-    const double variance = belief.state[COMMON];
-    const double share = variance > 1.0 ? (variance - 1.0) / (variance * variance) : 0.0;
-    const double ratio = belief.state[PRECISION] * belief.tables[COMMON_VARIANCE] * share;
+    const double ratio = belief.state[PRECISION] * belief.tables[COMMON_VARIANCE] * common_share(belief);
     return 1.0 - 1.0 / (1.0 + ratio);
+}
+
+// What is believed beforehand of the weights is so many times b; given weights are believed instead.
+DEVICE double common_mean(const Belief &belief) {
+    if (belief.state[START_SPREAD] > 0.0) return 0.0;
+    double total = 0.0, varying = 0.0;
+    for (int m = belief.leading; m < belief.size; m++) {
+        total += belief.common[m];
+        varying += belief.gathered[m] != 0.0;
+    }
+    const double agreement = varying > 0.0 ? total / sqrt(varying) : 0.0;
+    return belief.tables[COMMON_WEIGHT] * agreement * sqrt(common_share(belief));
 }
 
 // Whether the prior is renewed after so many pages: 1, 2, 3, 4, 6, 8, 12 … 1024, 2048, 3072 …
@@ -144,12 +160,14 @@ DEVICE void let_level_drift(const Belief &belief) {
 // thread; `inverse` is that of the root.
 DEVICE void weigh(const Belief &belief, const double *inverse) {
     double trace = 0.0, squares = 0.0, along = 0.0, length = 0.0, varying = 0.0, common = 0.0;
+    const double expected = common_mean(belief);
     for (int m = belief.leading; m < belief.size; m++) {
         if (belief.spread[m] > 0.0) {
             const double *row = inverse + row_of(m);
             for (int other = m; other < belief.size; other++) trace += row[other] * row[other];
             varying += 1.0;
         }
+        if (expected != 0.0) belief.mean[m] -= expected * belief.common[m];
         const double own = belief.mean[m], given = belief.start[m] * belief.spread[m];
         squares += own * own;
         along += own * given;
@@ -243,6 +261,10 @@ DEVICE void add_prior(const Belief &belief, double sign) {
         for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
             for (int i = belief.leading; i <= m; i++) M[row_of(i) + m] -= sign * precision * taken * b[i] * b[m];
     if (start_spread == 0.0) {
+        const double expected = common_mean(belief);
+        if (expected != 0.0)
+            for (int m = belief.leading + thread_index(); m < belief.size; m += THREADS)
+                eta[m] += sign * precision * (1.0 - taken) * expected * b[m];
         block_sync();
         return;
     }

@@ -26,6 +26,7 @@ POSTERIOR = Posterior(
     early_exploration=0.0,
     half_life=300,
     memory=0,
+    common_weight=0.0,
     common_variance=0.0,
 )
 """Somebody who tries a demo wants to see their click count. So features are believed to matter ten times as much as
