@@ -13,7 +13,7 @@ from rankloop.learners.common_factor import (
     gather_common,
     settle_common,
 )
-from rankloop.learners.prior import common_part, gather_spread, renew, weigh_prior
+from rankloop.learners.prior import common_mean, common_part, gather_spread, is_due, renew, weigh_prior
 
 LOADS = np.array([1.0, 0.8, -0.9, 0.7, 0.0])
 SCALES = np.array([1.0, 1e-6, 1e6, 30.0, 5.0])
@@ -158,6 +158,31 @@ def test_where_as_many_features_fall_along_it_as_grow_nothing_is_believed_of_its
     assert common_agreement(CommonFactor.of(4, looked_for=False)) == 0.0
 
 
+def sparse(count, seed):
+    """Twenty features of one cause, each of which varies in a tenth of the lists."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        X = rng.normal(size=(12, 1)) + 0.5 * rng.normal(size=(12, 20))
+        X[:, rng.random(20) > 0.1] = 0.5
+        yield X.astype(np.float32)
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0, -10.0])
+def test_features_that_vary_late_are_nothing_that_pages_have_taught(weight):
+    """Pages without clicks teach nothing here: whatever varies when, weights are the prior's, and V its first guess."""
+    learner = Posterior(level_shape=0.0, common_weight=weight)
+    model, work = learner.model(20, 4, 1), learner.work(20, 4, 12)
+    for X in sparse(256, seed=15):
+        model.pages[0] += 1
+        gather_spread(model, X, work.centre, work.gradient)
+        gather_common(model.common, model.within, model.pages[0], X, work.centre, work.gradient, work.per_unit)
+        if is_due(model.pages[0]):
+            renew(model, work, 1.0)
+            np.testing.assert_allclose(believed(model), common_mean(model) * model.common.direction, atol=1e-9)
+    assert common_mean(model) != 0.0
+    assert model.variance[0] == pytest.approx(learner.prior_variance, rel=1e-6)
+
+
 def test_given_weights_are_believed_instead():
     """Two models that differ in what is believed of what features have in common alone."""
     found = []
@@ -191,7 +216,6 @@ def test_the_variance_of_weights_beside_it_is_that_of_the_greatest_evidence(feat
     weights[0] *= 6.0
     model, work = learner.model(features, 2, 1), learner.work(features, 2, 4)
     model.common.direction[0], model.common.variance[0] = 1.0, 2.0
-    model.common.gathered[0] = 1.0
     own, expected = common_share(model.common), np.zeros(features)
     expected[0] = 4.0 * np.sqrt(own)
     model.spread[:] = 1.0
