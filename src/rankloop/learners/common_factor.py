@@ -18,9 +18,9 @@ What is believed is that scores along b have a spread of m √(1 − 1/λ) besid
 
     w = m a + others,   a = b √(λ − 1)/λ,   m ~ N(`common_weight` · cos(b, 1), `common_variance`).
 
-The cosine with the sum of the features says which way b points, and how far they agree on that: where as many fall
-along it as grow, nothing is believed of its sign. Where more of most features is worse, the belief is wrong, and clicks
-have to overcome it.
+The cosine with the sum of the features says which way b points, and how far they agree on that: where they fall along
+it as much as they grow, nothing is believed of its sign. Where more of most features is worse, the belief is wrong, and
+clicks have to overcome it.
 """
 
 import math
@@ -116,9 +116,9 @@ def common_share(factor):
 
 @kernel
 def common_agreement(factor):
-    """The cosine of b and the sum of all features that vary: below 0 where b points to where they fall."""
+    """The cosine of b and the sum of the features that it is made of: below 0 where b points to where they fall."""
     total, varying = 0.0, 0.0
     for j in range(factor.direction.size):
         total += factor.direction[j]
-        varying += factor.gathered[j] != 0.0
+        varying += factor.direction[j] != 0.0  # as it is settled: what is gathered since will be of the next one
     return total / math.sqrt(varying) if varying > 0.0 else 0.0

@@ -97,7 +97,7 @@ class Posterior(Learner, frozen=True):
     level_drift: Annotated[float, number(at_least=0, usable=(0.0, 10.0))] = 0.005
     prior_weight: Annotated[float, number(above=0, usable=(1e-6, 1e12))] = 2.0
     softness: Annotated[float, number(at_least=0, usable=(0.0, 1e3))] = 0.5
-    common_weight: Annotated[float, number(usable=(-1e3, 1e3))] = 0.1
+    common_weight: Annotated[float, number(usable=(-10.0, 10.0))] = 0.1
     common_variance: Annotated[float, number(at_least=0, usable=(0.0, 1e9))] = 0.01
     examination: Annotated[Propensities, Rule(_begun_with)] = FIRST_GUESS
     examination_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.25

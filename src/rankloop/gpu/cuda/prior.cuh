@@ -134,7 +134,7 @@ DEVICE double common_mean(const Belief &belief) {
     double total = 0.0, varying = 0.0;
     for (int m = belief.leading; m < belief.size; m++) {
         total += belief.common[m];
-        varying += belief.gathered[m] != 0.0;
+        varying += belief.common[m] != 0.0;
     }
     const double agreement = varying > 0.0 ? total / sqrt(varying) : 0.0;
     return belief.tables[COMMON_WEIGHT] * agreement * sqrt(common_share(belief));
