@@ -3,10 +3,9 @@
 python -m benchmarks.regret [--data FOLDER] [--results FOLDER] [--json FILE] [--out PAGE] [--picture FILE]
                             [--earlier FILE] [--study FILE]
 
-`--study` takes another file than the study of regret:
-`hardest.toml` beside this one has its hardest cells with more seeds. Other options are those of `rankloop run`. With `--only`, `--earlier`
-takes the learners that were not run from figures of an earlier commit, if the reference's runs are the same in every
-bit.
+`--study` takes another file than the study of regret: `hardest.toml` beside this one has its hardest cells with more
+seeds. Other options are those of `rankloop run`. With `--only`, `--earlier` takes the learners that were not run from
+figures of an earlier commit, if the reference's runs are the same in every bit.
 """
 
 import argparse
