@@ -4,7 +4,7 @@ Features of documents are mostly many measurements of few causes: of how well a 
 page is. And most are made so that more of them is better. So the direction in which a query's candidates differ most,
 taken the way in which features grow, is a ranker before anybody clicks: what retrieval knows as the fusion of scores
 by their sum (Fox and Shaw's CombSUM, 1994), in which features that agree with the others count for more. How much a
-document's place along it is worth is a weight m of its own, of which a little is believed beforehand (`prior`).
+document's place along it is worth is a weight β of its own, of which a little is believed beforehand (`prior`).
 
 It is the first principal direction of the features' correlations within queries, in units of their spreads. With b of
 length 1, each page's candidates bring C b, C their covariance in units that know this page, too; v is the mean over the
@@ -14,9 +14,9 @@ pages so far, and whenever the prior is renewed
 
 a power iteration that is spread over the pages. It begins with how the first candidate differs from the middle. The
 scores x·b have the variance λ, which comes to 1 where features have nothing in common, and is at most their number.
-What is believed is that scores along b have a spread of m √(1 − 1/λ) beside those of all weights:
+What is believed is that scores along b have a spread of β √(1 − 1/λ) beside those of all weights:
 
-    w = m a + others,   a = b √(λ − 1)/λ,   m ~ N(`common_weight` · cos(b, 1), `common_variance`).
+    w = β a + others,   a = b √(λ − 1)/λ,   β ~ N(`common_weight` · cos(b, 1), `common_variance`).
 
 The cosine with the sum of the features says which way b points, and how far they agree on that: where they fall along
 it as much as they grow, nothing is believed of its sign. Where more of most features is worse, the belief is wrong, and

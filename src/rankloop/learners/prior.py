@@ -8,9 +8,9 @@ of their own spread, have a prior weight of ½ with the precision of so many pag
     w ~ N(½ u, V/F + u uᵀ/pages + v a aᵀ),   u = the given weights in these units, scaled to scores of spread 1
 
 and along a, what features have in common (`common_factor`), weights may be larger. Without given weights, that is the
-direction that is believed beforehand, with the weight m:
+direction that is believed beforehand, with the weight β:
 
-    w ~ N(m a, V/F + v a aᵀ).
+    w ~ N(β a, V/F + v a aᵀ).
 
 Spreads are estimates that settle, so now and then the prior is put in anew (`renew`): what pages have taught is the
 posterior's information less the old prior's, and is kept; half-lives forget a part of it in the same step.
