@@ -57,4 +57,4 @@ def test_runs_begin_with_the_weights_that_were_given(learner):
 
 def test_each_table_has_the_places_of_its_own_learner():
     runs = packed_batch(batch_of(rl.Posterior(), rl.Posterior(memory=100), rl.Posterior(memory=0)))
-    assert [run.tables[15] for run in runs] == [4_096, 256, 0]
+    assert [run.tables[16] for run in runs] == [4_096, 256, 0]

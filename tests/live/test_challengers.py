@@ -3,10 +3,10 @@
 import pytest
 
 from rankloop.errors import SettingsError
-from rankloop.learners import DBGD, PDGD, ROLTR
+from rankloop.learners import DBGD, PDGD, ROLTR, Posterior
 from rankloop.live.challengers import ChallengerSettings, challenger_settings, changes, judged
 from rankloop.live.experiments import Arm, ExperimentReport, Preference
-from rankloop.live.settings import Guards, IncomingOrder, ModelSettings
+from rankloop.live.settings import Guards, IncomingOrder, ModelSettings, Zeros
 from rankloop.live.shadow import OffPolicy
 
 SHOP = ModelSettings(name="shop", features=["bm25", "price"], seed=1, guards=Guards(control=0.2))
@@ -41,6 +41,15 @@ def test_a_policy_gradient_gets_the_sharpness_of_the_start():
 def test_what_cannot_challenge_is_refused(given, sentence):
     with pytest.raises(SettingsError, match=sentence):
         challenger_settings(SHOP, given, set())
+
+
+def test_what_is_idle_beside_given_weights_makes_no_challenger_of_its_own():
+    begun = ModelSettings(name="shop", features=["bm25"], seed=1, learner=Posterior(), start=IncomingOrder("bm25"))
+    another, bolder = Posterior(common_weight=-0.1), Posterior(common_weight=-0.1, exploration=0.2)
+    with pytest.raises(SettingsError, match=r"common_weight has no effect on a model that starts .* as 'shop' does"):
+        challenger_settings(begun, ChallengerSettings(learner=another), set())
+    assert challenger_settings(begun, ChallengerSettings(learner=bolder), set()).learner == bolder
+    assert challenger_settings(begun, ChallengerSettings(learner=another, start=Zeros()), set()).learner == another
 
 
 def earned(difference=None, low=None, high=None, sure=None):

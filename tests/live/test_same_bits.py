@@ -35,6 +35,7 @@ RUNS = {
     "COLTR": (rl.COLTR(candidates=50), {}),
     "MDPRank": (rl.MDPRank(), {}),
     "Posterior": (rl.Posterior(), {}),
+    "Posterior of an earlier default": (rl.Posterior(common_weight=0.0, merit_variance=0.05), {}),
     "FixedWeights": (rl.FixedWeights(), {}),
     "Oracle": (rl.Oracle(), {}),
 }

@@ -107,6 +107,8 @@ class Learner(
     """Whether `learn` can take in more of a page that it has learned from: then `work.base.more` is set."""
     by_rank: ClassVar[tuple[str, ...]] = ()
     """The model's arrays that hold one value per rank of the page."""
+    idle_with_weights: ClassVar[tuple[str, ...]] = ()
+    """Settings that say how to begin where nobody has given weights, and nothing where somebody has."""
     cost: ClassVar[Cost] = Cost()
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -87,6 +87,7 @@ class Posterior(Learner, frozen=True):
     weighing: ClassVar[Weighing] = "page"
     takes_more: ClassVar[bool] = True
     by_rank: ClassVar[tuple[str, ...]] = ("rank",)
+    idle_with_weights: ClassVar[tuple[str, ...]] = ("common_weight",)
     cost: ClassVar[Cost] = Cost(4, 26)
 
     prior_variance: Annotated[float, number(above=0, usable=(1e-9, 1e9))] = 0.03

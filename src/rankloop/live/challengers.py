@@ -14,7 +14,7 @@ from rankloop.errors import SettingsError
 from rankloop.learners import LEARNERS, Learner, to_settings
 from rankloop.live.experiments import LEARNED, ExperimentReport
 from rankloop.live.scaling import Scaling
-from rankloop.live.settings import LiveLearner, ModelSettings, Start
+from rankloop.live.settings import LiveLearner, ModelSettings, Start, Zeros
 from rankloop.live.shadow import SURE, OffPolicy
 from rankloop.live.staleness import is_foldable
 from rankloop.live.start import settled
@@ -83,6 +83,11 @@ def challenger_settings(
         made = settled(made)
     if not changes(own, made):
         raise SettingsError(f"challenger: nothing differs from {own.name!r}; change one of {', '.join(CHANGEABLE)}")
+    if idle := _idle(own, made):
+        raise SettingsError(
+            f"challenger: {idle} has no effect on a model that starts from an order or from weights, as {own.name!r} "
+            f"does, so nothing differs; change something else, or give a start from 'zeros'"
+        )
     if not is_foldable(own, made):
         able = [name for name, kind in LEARNERS.items() if not kind.needs_grades() and not kind.needs_own_pages]
         raise SettingsError(
@@ -102,6 +107,15 @@ def changes(own: ModelSettings, other: ModelSettings) -> dict[str, Any]:
         guards = msgspec.to_builtins(own.guards)
         differ["guards"] = {name: value for name, value in plain["guards"].items() if value != guards[name]}
     return differ
+
+
+def _idle(own: ModelSettings, other: ModelSettings) -> str:
+    """Settings that differ and change nothing, if no others differ."""
+    differ = changes(own, other)
+    if set(differ) != {"learner"} or isinstance(other.start, Zeros) or type(own.learner) is not type(other.learner):
+        return ""
+    names = [name for name in differ["learner"] if name != "learner"]
+    return ", ".join(names) if set(names) <= set(other.learner.idle_with_weights) else ""
 
 
 def _method(own: Learner, other: Learner) -> dict[str, Any]:
