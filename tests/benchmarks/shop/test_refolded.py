@@ -31,9 +31,10 @@ def without_memory(shop):
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize(("which", "direction", "worse"), [("without_memory", 0.99, 0.01), ("life", 0.98, 0.03)])
+@pytest.mark.parametrize(("which", "direction", "worse"), [("without_memory", 0.98, 0.01), ("life", 0.98, 0.03)])
 def test_a_posteriors_order_and_direction_hardly_change(shop, request, which, direction, worse, change):
-    """With a memory a little more: whether the weights or a merit explain a click depends on which knew less then."""
+    """Where it starts from is a guess that steps taken in another order leave a little differently. With a memory, the
+    order changes a little more: whether the weights or a merit explain a click depends on which knew less then."""
     live, closed = request.getfixturevalue(which)
     features = [X.astype(np.float32) for X in scaled(shop, "raw")]
     anew = folded(live.settings, CHANGES[change](closed), closed)
